@@ -1,0 +1,56 @@
+# Everything here runs as a user would run it by hand; `make help` lists the targets.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+SECONDHOP := bin/secondhop
+GO_FILES := $(shell git ls-files '*.go' go.mod go.sum 2>/dev/null)
+# The Kubernetes version of the lab; any that `secondhop image build` accepts.
+KUBERNETES ?= 1.34.4
+ARTIFACTS ?= artifacts
+# What `go test -run` gets; empty means the whole suite.
+RUN ?=
+export KUBERNETES ARTIFACTS
+
+.PHONY: help
+help: ## This list
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(SECONDHOP): $(GO_FILES)
+	@go build -o $@ ./cmd/secondhop
+
+.PHONY: doctor
+doctor: $(SECONDHOP) ## Check this machine and mend what can be mended
+	$(SECONDHOP) doctor --fix
+
+.PHONY: lint
+lint: ## gofmt, go vet, staticcheck
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "gofmt -w $$unformatted"; exit 1; fi
+	go vet ./...
+	go vet -tags e2e ./e2e/...
+	go tool staticcheck -tags e2e ./...
+
+.PHONY: test
+test: doctor lint ## Everything that needs no cluster: unit, property, HAProxy and link tests, with -race
+	$(SECONDHOP) image binaries --kubernetes $(KUBERNETES)
+	SECONDHOP_ENVTEST="$$($(SECONDHOP) image binaries --kubernetes $(KUBERNETES) --quiet)" go test -race -timeout 15m ./...
+
+.PHONY: image
+image: doctor ## The node image: found, pulled, or assembled from source
+	$(SECONDHOP) image build --kubernetes $(KUBERNETES)
+
+.PHONY: e2e
+e2e: image ## The whole suite on a real cluster with shaped links
+	go test -tags e2e -count=1 -v -timeout 60m $(if $(RUN),-run '$(RUN)') ./e2e
+
+.PHONY: smoke
+smoke: image ## The shortest proof, on the running lab if there is one, which it keeps
+	SECONDHOP_KEEP=1 go test -tags e2e -count=1 -v -timeout 20m -run '^TestSmoke$$' ./e2e
+
+.PHONY: down
+down: $(SECONDHOP) ## Remove the lab
+	$(SECONDHOP) down
+
+.PHONY: bench
+bench: doctor ## Every figure that the project states, measured on this machine
+	scripts/bench
