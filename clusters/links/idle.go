@@ -1,0 +1,54 @@
+package links
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// processorTimes are the sums over all processors since boot, in clock ticks.
+type processorTimes struct{ idle, total uint64 }
+
+func readProcessorTimes() (processorTimes, error) {
+	stat, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return processorTimes{}, fmt.Errorf("read processor times: %w", err)
+	}
+	return parseProcessorTimes(string(stat))
+}
+
+// parseProcessorTimes reads the first line of /proc/stat, "cpu user nice system
+// idle iowait irq softirq steal guest guest_nice". Guest time is in user already
+// and is left out; time that waits for a disk is idle.
+func parseProcessorTimes(stat string) (processorTimes, error) {
+	line, _, _ := strings.Cut(stat, "\n")
+	fields := strings.Fields(line)
+	if len(fields) < 9 || fields[0] != "cpu" {
+		return processorTimes{}, fmt.Errorf("read processor times: unexpected line %q", line)
+	}
+	var times processorTimes
+	for i, field := range fields[1:9] {
+		value, err := strconv.ParseUint(field, 10, 64)
+		if err != nil {
+			return processorTimes{}, fmt.Errorf("read processor times: %w", err)
+		}
+		times.total += value
+		if i == 3 || i == 4 {
+			times.idle += value
+		}
+	}
+	return times, nil
+}
+
+// idleSince is the idle share of all processors since t was read, 0 to 1.
+func (t processorTimes) idleSince() (float64, error) {
+	now, err := readProcessorTimes()
+	if err != nil {
+		return 0, err
+	}
+	if now.total <= t.total {
+		return 0, nil
+	}
+	return float64(now.idle-t.idle) / float64(now.total-t.total), nil
+}
