@@ -1,0 +1,210 @@
+package measure
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"secondhop/loadgen"
+)
+
+// Window is a span of a run, from the start of the run: From included, To not.
+// A zero To means until the end.
+type Window struct {
+	From time.Duration `json:"from"`
+	To   time.Duration `json:"to,omitempty"`
+}
+
+// Contains reports whether an instant of the run is in the window.
+func (w Window) Contains(at time.Duration) bool { return at >= w.From && (w.To == 0 || at < w.To) }
+
+// NodeTally counts the requests that one ingress node handled.
+type NodeTally struct {
+	// Answered is requests with a whole, successful answer; Slot and Local are
+	// the ones of them that the draw gave to a slot and that a pod of the node served.
+	Answered, Slot, Local int64
+	// ByPodNode counts answers by the node of the pod that gave them.
+	ByPodNode map[string]int64
+}
+
+// Tally counts requests as the answers describe them.
+type Tally struct {
+	Requests, Failed int64
+	// Classes counts failures by class; successes are not in it.
+	Classes map[string]int64
+	// Targets counts all requests by the node that they were sent to.
+	Targets map[string]int64
+	// Nodes is answered requests by ingress node, Pods by pod.
+	Nodes map[string]*NodeTally
+	Pods  map[string]int64
+	// PodNodes is the node of each pod that answered.
+	PodNodes map[string]string
+	// Unattributed counts successful answers that do not say who gave them.
+	Unattributed int64
+	// Misrouted counts answers of another ingress than the request was sent to.
+	Misrouted int64
+
+	responses, services []time.Duration
+}
+
+// NewTally is an empty tally.
+func NewTally() *Tally {
+	return &Tally{
+		Classes: map[string]int64{}, Targets: map[string]int64{}, Nodes: map[string]*NodeTally{},
+		Pods: map[string]int64{}, PodNodes: map[string]string{},
+	}
+}
+
+// TallyOf counts the records that were scheduled in the window.
+func TallyOf(records []loadgen.Record, w Window) *Tally {
+	t := NewTally()
+	for _, r := range records {
+		if w.Contains(r.Scheduled) {
+			t.Add(r)
+		}
+	}
+	return t
+}
+
+// Add counts one request. Failed ones are in Requests, Failed and Classes only:
+// nobody knows who would have served them.
+func (t *Tally) Add(r loadgen.Record) {
+	t.Requests++
+	t.Targets[r.Node]++
+	if r.Failed() {
+		t.Failed++
+		t.Classes[string(r.Class)]++
+		return
+	}
+	t.responses = append(t.responses, r.Response())
+	t.services = append(t.services, r.Service())
+	if r.IngressNode == "" || r.PodNode == "" || r.Pod == "" {
+		t.Unattributed++
+		return
+	}
+	if r.Node != "" && r.Node != r.IngressNode {
+		t.Misrouted++
+	}
+	node := t.Nodes[r.IngressNode]
+	if node == nil {
+		node = &NodeTally{ByPodNode: map[string]int64{}}
+		t.Nodes[r.IngressNode] = node
+	}
+	node.Answered++
+	node.ByPodNode[r.PodNode]++
+	if FromSlot(r) {
+		node.Slot++
+	}
+	if r.PodNode == r.IngressNode {
+		node.Local++
+	}
+	t.Pods[r.Pod]++
+	t.PodNodes[r.Pod] = r.PodNode
+}
+
+// FromSlot reports whether the draw gave the request to a local slot.
+func FromSlot(r loadgen.Record) bool { return strings.HasPrefix(r.Server, "slot") }
+
+// SlotShare and LocalShare are of all answered requests that say who served them.
+func (t *Tally) SlotShare() Share {
+	var s Share
+	for _, n := range t.Nodes {
+		s = s.Plus(Share{n.Slot, n.Answered})
+	}
+	return s
+}
+
+// LocalShare is the share that was served on the node of its ingress.
+func (t *Tally) LocalShare() Share {
+	var s Share
+	for _, n := range t.Nodes {
+		s = s.Plus(Share{n.Local, n.Answered})
+	}
+	return s
+}
+
+// SlotShareAt is SlotShare of one ingress node; 0 of 0 if it answered nothing.
+func (t *Tally) SlotShareAt(node string) Share {
+	if n := t.Nodes[node]; n != nil {
+		return Share{n.Slot, n.Answered}
+	}
+	return Share{}
+}
+
+// LocalShareAt is LocalShare of one ingress node.
+func (t *Tally) LocalShareAt(node string) Share {
+	if n := t.Nodes[node]; n != nil {
+		return Share{n.Local, n.Answered}
+	}
+	return Share{}
+}
+
+// EdgeShares is the observed fraction of the answered requests that entered at
+// each of the nodes, in their order: what locality.Placement.Shares takes. It is
+// nil if nothing was answered.
+func (t *Tally) EdgeShares(nodes []string) []float64 {
+	total := 0.0
+	shares := make([]float64, len(nodes))
+	for i, node := range nodes {
+		if n := t.Nodes[node]; n != nil {
+			shares[i] = float64(n.Answered)
+			total += shares[i]
+		}
+	}
+	if total == 0 {
+		return nil
+	}
+	for i := range shares {
+		shares[i] /= total
+	}
+	return shares
+}
+
+// Response is the response times of the successful requests, from the scheduled
+// instant; Service is from the instant at which each was really sent.
+func (t *Tally) Response() Latency { return NewLatency(t.responses) }
+
+// Service is the service times of the successful requests.
+func (t *Tally) Service() Latency { return NewLatency(t.services) }
+
+// Drops asserts that no request of the tally failed.
+func (t *Tally) Drops(id, subject string) Assertion {
+	return Drops(id, subject, t.Failed, t.Requests, t.Classes)
+}
+
+// Attributed asserts that every answer says who served it and came from the
+// ingress that it was asked of; else the shares are of something else.
+func (t *Tally) Attributed(id, subject string) Assertion {
+	a := Equal(id, subject, "requests", float64(t.Unattributed+t.Misrouted), 0)
+	a.N = t.Requests - t.Failed
+	if a.Verdict == Fail {
+		a.Verdict = Inconclusive
+		a.Detail = fmt.Sprintf("%s answers do not say who gave them, %s came from another ingress", Count(t.Unattributed), Count(t.Misrouted))
+	}
+	return a
+}
+
+// ReadRecords reads all records of a run from its requests.jsonl.
+func ReadRecords(from io.Reader) ([]loadgen.Record, error) {
+	var records []loadgen.Record
+	err := loadgen.ReadRecords(from, func(r loadgen.Record) error {
+		records = append(records, r)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read request records: %w", err)
+	}
+	return records, nil
+}
+
+// ReadRecordFile is ReadRecords of a file.
+func ReadRecordFile(path string) ([]loadgen.Record, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read request records: %w", err)
+	}
+	defer file.Close()
+	return ReadRecords(file)
+}
