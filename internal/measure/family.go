@@ -94,7 +94,7 @@ func (f Family) PowerOff(n int64, p, off float64) float64 {
 }
 
 // RequiredN is the number of requests from which a share that is off by the given
-// amount is caught with at least the given power (to within 0.1 % above it).
+// amount is caught with at least the given power (nearly the least: power is not quite monotonic in counts).
 func (f Family) RequiredN(p, off, power float64) int64 {
 	const most = int64(1) << 40
 	enough := func(n int64) bool { return f.PowerOff(n, p, off) >= power }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"secondhop/loadgen"
+	"secondhop/loadgen/wire"
 )
 
 // Window is a span of a run, from the start of the run: From included, To not.
@@ -32,6 +33,9 @@ type NodeTally struct {
 // Tally counts requests as the answers describe them.
 type Tally struct {
 	Requests, Failed int64
+	// Own is the failures of the generator or its machine, not of what it
+	// measures; they are in Failed, too.
+	Own int64
 	// Classes counts failures by class; successes are not in it.
 	Classes map[string]int64
 	// Targets counts all requests by the node that they were sent to.
@@ -76,6 +80,9 @@ func (t *Tally) Add(r loadgen.Record) {
 	if r.Failed() {
 		t.Failed++
 		t.Classes[string(r.Class)]++
+		if own(r.Class) {
+			t.Own++
+		}
 		return
 	}
 	t.responses = append(t.responses, r.Response())
@@ -102,6 +109,12 @@ func (t *Tally) Add(r loadgen.Record) {
 	}
 	t.Pods[r.Pod]++
 	t.PodNodes[r.Pod] = r.PodNode
+}
+
+// own reports whether a request failed before it could tell anything about the
+// system: no port or descriptor on this machine, or the run was cut short.
+func own(class loadgen.Class) bool {
+	return class == wire.Ports || class == wire.Internal || class == wire.Interrupted
 }
 
 // FromSlot reports whether the draw gave the request to a local slot.
@@ -169,9 +182,15 @@ func (t *Tally) Response() Latency { return NewLatency(t.responses) }
 // Service is the service times of the successful requests.
 func (t *Tally) Service() Latency { return NewLatency(t.services) }
 
-// Drops asserts that no request of the tally failed.
+// Drops asserts that no request of the tally failed. If all that failed did so
+// by the generator's own fault, it is inconclusive.
 func (t *Tally) Drops(id, subject string) Assertion {
-	return Drops(id, subject, t.Failed, t.Requests, t.Classes)
+	a := Drops(id, subject, t.Failed, t.Requests, t.Classes)
+	if t.Failed > 0 && t.Failed == t.Own {
+		a.Verdict = Inconclusive
+		a.Detail = "the generator failed, not the system: " + a.Detail
+	}
+	return a
 }
 
 // Attributed asserts that every answer says who served it and came from the
