@@ -49,7 +49,13 @@ func newRootCommand() *cobra.Command {
 		return failure.Input(err, cmd.CommandPath()+" --help lists the flags")
 	})
 	root.AddCommand(
-	// one line per command, in the order in which a newcomer meets them
+		// one line per command, in the order in which a newcomer meets them
+		newImageCommand(),
+		newUpCommand(nil),
+		newDownCommand(),
+		newStatusCommand(),
+		newLinksCommand(),
+		newReportCommand(),
 	)
 	return root
 }
