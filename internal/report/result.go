@@ -69,9 +69,9 @@ type Environment struct {
 type Calibration struct {
 	Node      string        `json:"node"`
 	Direction string        `json:"direction"` // in or out, seen from the node
-	Rate      units.BitRate `json:"rate"`
-	Goodput   units.BitRate `json:"goodput"` // TCP payload
-	Ideal     units.BitRate `json:"ideal"`
+	Rate      units.BitRate `json:"rate,omitempty"`
+	Goodput   units.BitRate `json:"goodput,omitempty"` // TCP payload
+	Ideal     units.BitRate `json:"ideal,omitempty"`
 }
 
 // Phase is a named part of the run and how long it took.
