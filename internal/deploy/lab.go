@@ -1,0 +1,133 @@
+// Package deploy puts the parts under test into the lab's cluster (usher, the
+// edge, an application per strategy) and waits until they are really ready: not
+// until Kubernetes says so, but until every HAProxy would do what is measured.
+package deploy
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/netip"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
+
+	"secondhop/fixtures/manifests"
+	"secondhop/internal/kube"
+)
+
+// IngressClass is the class of the lab's edge.
+const IngressClass = "secondhop"
+
+// Selectors and containers of the lab's own pods.
+const (
+	usherSelector = "app=usher"
+	edgeSelector  = "app=edge"
+	edgeContainer = "edge"
+)
+
+// Images are the references of our own images; each tag is a hash of the content,
+// so that a changed binary changes the pod template and restarts the pods.
+type Images struct {
+	Usher, Edge, Demoapp string
+}
+
+// Nodes runs a program in a node of the lab and returns its standard output.
+type Nodes interface {
+	Exec(ctx context.Context, node string, stdin io.Reader, argv ...string) (string, error)
+}
+
+// Worker is a node that carries an ingress.
+type Worker struct {
+	Name    string
+	Address netip.Addr // in the lab's network
+}
+
+// Lab is a cluster together with what this package has put into it.
+type Lab struct {
+	Client       *kube.Client
+	Nodes        Nodes
+	ControlPlane string   // name of the node that probes are sent from
+	Workers      []Worker // in the order of placements
+	Images       Images
+}
+
+// New makes a Lab; it does not touch the cluster.
+func New(config *rest.Config, nodes Nodes, controlPlane string, workers []Worker, images Images) (*Lab, error) {
+	client, err := kube.New(config)
+	if err != nil {
+		return nil, err
+	}
+	return &Lab{Client: client, Nodes: nodes, ControlPlane: controlPlane, Workers: workers, Images: images}, nil
+}
+
+// Options are what differs between labs. The zero value is the lab of most runs.
+type Options struct {
+	UsherArgs []string  // more arguments for usher, such as a fault for a negative control
+	EdgeArgs  []string  // more arguments for the edge
+	Progress  io.Writer // one line per step; nil for none
+}
+
+// Install applies the lab's namespace, usher and the edge, and waits until usher
+// runs and every worker's ingress answers. Installing what is there already
+// changes nothing and takes no more than the checks.
+func (l *Lab) Install(ctx context.Context, opts Options) error {
+	say := progressTo(opts.Progress)
+	say("applying usher and the edge")
+	if err := l.applyParts(ctx, opts); err != nil {
+		return fmt.Errorf("install the lab's parts: %w", err)
+	}
+	say("waiting for usher and %d ingresses", len(l.Workers))
+	group, waiting := errgroup.WithContext(ctx)
+	for _, part := range []kube.Workload{{Kind: kube.Deployment, Name: "usher"}, {Kind: kube.DaemonSet, Name: "edge"}} {
+		group.Go(func() error { return l.Client.WaitRollout(waiting, manifests.LabNamespace, part) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return l.WaitIngress(ctx)
+}
+
+func (l *Lab) applyParts(ctx context.Context, opts Options) error {
+	edge := manifests.Edge{
+		Namespace: manifests.LabNamespace, Image: l.Images.Edge, Class: IngressClass, Args: opts.EdgeArgs,
+	}
+	edge.Hash = hashOf(edge)
+	usher := manifests.Usher{Namespace: manifests.LabNamespace, Image: l.Images.Usher, Args: opts.UsherArgs}
+	for _, render := range []func() ([]byte, error){
+		func() ([]byte, error) { return manifests.Namespace(manifests.LabNamespace) },
+		usher.Render,
+		edge.Render,
+	} {
+		if err := l.apply(ctx, render); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// InstallSink runs a discard server for background traffic on the given port of
+// every worker's own address and waits for it. RemoveSink takes it away.
+func (l *Lab) InstallSink(ctx context.Context, port int) error {
+	sink := manifests.Sink{Namespace: manifests.LabNamespace, Image: l.Images.Demoapp, Port: port}
+	if err := l.apply(ctx, sink.Render); err != nil {
+		return fmt.Errorf("install the sink of background traffic: %w", err)
+	}
+	return l.Client.WaitRollout(ctx, manifests.LabNamespace, kube.Workload{Kind: kube.DaemonSet, Name: "sink"})
+}
+
+func (l *Lab) apply(ctx context.Context, render func() ([]byte, error)) error {
+	manifest, err := render()
+	if err != nil {
+		return err
+	}
+	_, err = l.Client.Apply(ctx, manifest)
+	return err
+}
+
+func progressTo(w io.Writer) func(format string, args ...any) {
+	if w == nil {
+		w = io.Discard
+	}
+	return func(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
+}

@@ -1,0 +1,220 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+
+	"secondhop/internal/kube"
+)
+
+// SlotLabel is the pod label that carries a slot's number.
+const SlotLabel = "eqtv.io/local-slot"
+
+// PodLife is when the stations of a pod's life were seen. A zero time is a
+// station that was not reached; Before marks a pod that is older than the watch,
+// whose earlier stations are not known.
+type PodLife struct {
+	Name   string `json:"name"`
+	UID    string `json:"uid"`
+	Node   string `json:"node"`
+	Slot   string `json:"slot"`
+	Before bool   `json:"before"`
+
+	Created   time.Time `json:"created"`
+	Scheduled time.Time `json:"scheduled"`
+	Labelled  time.Time `json:"labelled"`
+	Ready     time.Time `json:"ready"`
+	Deleting  time.Time `json:"deleting"`
+	Gone      time.Time `json:"gone"`
+}
+
+// PodReport is every pod that existed during the watch, oldest first, and every
+// instant at which two pods of a node carried the same slot number.
+type PodReport struct {
+	Coverage
+	Pods       []PodLife       `json:"pods"`
+	Violations []SlotViolation `json:"violations"`
+}
+
+// LabelLatencies is, for each pod that was labelled during the watch, the time
+// from when it could have been labelled until its label was seen: from when it
+// was scheduled or, if that is later, from when its slot's previous holder was
+// gone. Sorted.
+func (r PodReport) LabelLatencies() []time.Duration {
+	var latencies []time.Duration
+	for _, pod := range r.Pods {
+		if pod.Labelled.IsZero() || pod.Scheduled.IsZero() {
+			continue
+		}
+		possible := pod.Scheduled
+		for _, other := range r.Pods {
+			held := other.UID != pod.UID && other.Node == pod.Node && other.Slot == pod.Slot
+			if held && other.Gone.After(possible) && !other.Gone.After(pod.Labelled) {
+				possible = other.Gone
+			}
+		}
+		latencies = append(latencies, pod.Labelled.Sub(possible))
+	}
+	slices.Sort(latencies)
+	return latencies
+}
+
+// PodWatcher follows the lives of an application's pods.
+type PodWatcher struct {
+	follower *follower[*corev1.Pod]
+	tracker  *podTracker
+}
+
+// WatchPods begins to follow the pods that selector matches.
+func WatchPods(ctx context.Context, client kubernetes.Interface, namespace, selector string, sink Sink) (*PodWatcher, error) {
+	api := client.CoreV1().Pods(namespace)
+	from := source[*corev1.Pod]{
+		subject: fmt.Sprintf("pods %s of %s", selector, namespace),
+		list: func(ctx context.Context, opts metav1.ListOptions) ([]*corev1.Pod, string, error) {
+			opts.LabelSelector = selector
+			list, err := api.List(ctx, opts)
+			if err != nil {
+				return nil, "", err
+			}
+			return pointers(list.Items), list.ResourceVersion, nil
+		},
+		watch: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+			opts.LabelSelector = selector
+			return api.Watch(ctx, opts)
+		},
+	}
+	tracker := &podTracker{sink: sink, lives: map[string]*PodLife{}}
+	f, err := follow(ctx, from, tracker)
+	if err != nil {
+		return nil, err
+	}
+	return &PodWatcher{f, tracker}, nil
+}
+
+// Finish waits until the watch has seen everything up to now and ends it.
+func (w *PodWatcher) Finish(ctx context.Context) (PodReport, error) {
+	coverage, err := w.follower.finish(ctx)
+	report := PodReport{Coverage: coverage, Violations: w.tracker.violations}
+	for _, uid := range w.tracker.order {
+		report.Pods = append(report.Pods, *w.tracker.lives[uid])
+	}
+	return report, err
+}
+
+// podTracker turns changes of pods into lives. Its follower calls it one at a time.
+type podTracker struct {
+	sink       Sink
+	order      []string // UIDs as they appeared
+	lives      map[string]*PodLife
+	violations []SlotViolation
+}
+
+func (t *podTracker) reset(at time.Time, pods []*corev1.Pod) {
+	first := len(t.order) == 0
+	exists := map[string]bool{}
+	for _, pod := range pods {
+		exists[string(pod.UID)] = true
+		if first {
+			t.adopt(pod)
+		} else {
+			t.update(at, pod)
+		}
+	}
+	for uid, life := range t.lives {
+		if !exists[uid] && life.Gone.IsZero() {
+			t.station(&life.Gone, at, EventPodGone, life)
+		}
+	}
+	t.check(at)
+}
+
+// adopt takes up a pod that is older than the watch: what it has reached already
+// was reached before, at a time unknown.
+func (t *podTracker) adopt(pod *corev1.Pod) {
+	life := t.add(pod)
+	life.Before = true
+	life.Node, life.Slot = pod.Spec.NodeName, pod.Labels[SlotLabel]
+}
+
+func (t *podTracker) add(pod *corev1.Pod) *PodLife {
+	uid := string(pod.UID)
+	life := &PodLife{Name: pod.Name, UID: uid}
+	t.lives[uid] = life
+	t.order = append(t.order, uid)
+	return life
+}
+
+func (t *podTracker) change(at time.Time, kind watch.EventType, pod *corev1.Pod) {
+	t.update(at, pod)
+	if kind == watch.Deleted {
+		life := t.lives[string(pod.UID)]
+		t.station(&life.Gone, at, EventPodGone, life)
+	}
+	t.check(at)
+}
+
+func (t *podTracker) update(at time.Time, pod *corev1.Pod) {
+	life := t.lives[string(pod.UID)]
+	if life == nil {
+		life = t.add(pod)
+		t.station(&life.Created, at, EventPodCreated, life)
+	}
+	hadNode, hadSlot := life.Node != "", life.Slot != ""
+	if pod.Spec.NodeName != "" {
+		life.Node = pod.Spec.NodeName
+	}
+	if slot, ok := pod.Labels[SlotLabel]; ok {
+		life.Slot = slot
+	}
+	if !hadNode && life.Node != "" {
+		t.station(&life.Scheduled, at, EventPodScheduled, life)
+	}
+	if !hadSlot && life.Slot != "" {
+		t.station(&life.Labelled, at, EventPodLabelled, life)
+	}
+	if !life.Before && kube.Ready(pod) {
+		t.station(&life.Ready, at, EventPodReady, life)
+	}
+	if pod.DeletionTimestamp != nil {
+		t.station(&life.Deleting, at, EventPodDeleting, life)
+	}
+}
+
+// station notes the first time that a pod reached something.
+func (t *podTracker) station(when *time.Time, at time.Time, kind EventKind, life *PodLife) {
+	if !when.IsZero() {
+		return
+	}
+	*when = at
+	event := Event{At: at, Kind: kind, Node: life.Node, Subject: life.Name}
+	if kind == EventPodLabelled {
+		event.Detail = "slot " + life.Slot
+	}
+	t.sink.send(event)
+}
+
+// check asserts the rule at its source: among the pods of a node that exist,
+// whether they run or terminate, a number is used once.
+func (t *podTracker) check(at time.Time) {
+	type place struct{ node, slot string }
+	holders := map[place][]string{}
+	for _, life := range t.lives {
+		if life.Gone.IsZero() && life.Slot != "" {
+			p := place{life.Node, life.Slot}
+			holders[p] = append(holders[p], life.Name)
+		}
+	}
+	for p, pods := range holders {
+		if len(pods) > 1 {
+			slices.Sort(pods)
+			t.violations = append(t.violations, SlotViolation{at, "label " + SlotLabel + "=" + p.slot, p.node, pods})
+		}
+	}
+}
