@@ -152,14 +152,14 @@ func TestFalseAlarmRate(t *testing.T) {
 	f := DefaultFamily()
 	f.Alpha, f.Tests = .05, testsPerRun
 	l := lab{pods: []int{4, 4, 4, 1}, weight: 100, skewed: -1, random: rand.New(rand.NewPCG(1, 2))}
-	const runs = 1500
+	const runs = 600
 	red := 0
 	for range runs {
 		if l.run(1000).reds(f) > 0 {
 			red++
 		}
 	}
-	// Three standard errors above 5 % of 1,500 runs.
+	// Three standard errors above 5 % of the runs.
 	if bound := int(runs*.05 + 3*math.Sqrt(runs*.05*.95)); red > bound {
 		t.Errorf("%d of %d correct runs are red, want at most %d", red, runs, bound)
 	}
@@ -172,7 +172,7 @@ func TestSingleTestUsesItsLevel(t *testing.T) {
 	t.Parallel()
 	f := Family{Alpha: .05, Tests: 1}
 	random := rand.New(rand.NewPCG(3, 4))
-	const runs, n, p = 4000, 2000, .7308
+	const runs, n, p = 3000, 1000, .7308
 	accept := f.Accept(n, p)
 	red := 0
 	for range runs {
@@ -212,7 +212,7 @@ func TestErrorsAreCaught(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			l := lab{pods: []int{4, 4, 4, 1}, weight: tc.weight, skewed: tc.skewed, random: rand.New(rand.NewPCG(5, 6))}
-			const runs = 30
+			const runs = 12
 			red := 0
 			for range runs {
 				if l.run(10_000).reds(f) > 0 {

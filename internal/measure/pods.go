@@ -35,7 +35,8 @@ func BalanceOf(counts map[string]int64) Balance {
 	pods := float64(len(counts))
 	mean := float64(total) / pods
 	b.Min = math.Inf(1)
-	for _, n := range counts {
+	// Sums of fractions depend on their order, and a map has none.
+	for _, n := range slices.Sorted(maps.Values(counts)) {
 		r := float64(n) / mean
 		b.Max, b.Min = math.Max(b.Max, r), math.Min(b.Min, r)
 		b.CV += (r - 1) * (r - 1) / pods

@@ -126,7 +126,7 @@ func bytePanel(p pair) panel {
 	}
 	step := niceStep(most / 4)
 	out := panel{
-		left: rightPanel, title: "inbound bytes per request of the whole load", top: step * math.Ceil(most*1.02/step),
+		left: rightPanel, title: "inbound bytes per request, by node", top: step * math.Ceil(most*1.02/step),
 		tick: func(v float64) string { return measure.Count(int64(v)) }, labels: nodeLabels(p.slots.Nodes),
 	}
 	for v := 0.0; v <= out.top; v += step {
