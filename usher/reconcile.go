@@ -1,0 +1,141 @@
+package usher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// setService takes in a Service: as an app, as one that is none any more, or as
+// an app's slot Service. Any of them can have the name of a wanted slot Service.
+func (s *session) setService(object *corev1.Service) {
+	k := Key{object.Namespace, object.Name}
+	if s.config.IsApp(object) {
+		app := s.config.AppOf(object)
+		if app.Invalid != nil {
+			s.log.Error("app is left as it is", "namespace", k.Namespace, "app", k.App, "error", app.Invalid)
+		}
+		s.enqueue(s.term.SetApp(app))
+		s.publish(k)
+	} else {
+		s.enqueue(s.term.DropApp(k.Namespace, k.App))
+	}
+	s.slots.Add(k)
+	if app := slotOwner(object); app != "" {
+		s.publish(Key{object.Namespace, app})
+		s.slots.Add(Key{object.Namespace, app})
+	}
+}
+
+func (s *session) dropService(object *corev1.Service) {
+	k := Key{object.Namespace, object.Name}
+	s.enqueue(s.term.DropApp(k.Namespace, k.App))
+	s.slots.Add(k)
+	if app := slotOwner(object); app != "" {
+		s.publish(Key{object.Namespace, app})
+		s.slots.Add(Key{object.Namespace, app})
+	}
+}
+
+// publish tells the term under which selectors an app's pods are reached now.
+func (s *session) publish(k Key) {
+	slots, err := s.slotServicesOf(k)
+	if err != nil {
+		s.log.Error("slot services cannot be listed", "namespace", k.Namespace, "app", k.App, "error", err)
+		return
+	}
+	s.enqueue(s.term.SetPublished(k, s.config.publishedSelectors(slots)))
+}
+
+func (s *session) slotServicesOf(k Key) ([]*corev1.Service, error) {
+	objects, err := s.services.GetIndexer().ByIndex(byOwner, k.Namespace+"/"+k.App)
+	if err != nil {
+		return nil, fmt.Errorf("look up slot services of %s/%s: %w", k.Namespace, k.App, err)
+	}
+	var services []*corev1.Service
+	for _, object := range objects {
+		if service, ok := object.(*corev1.Service); ok {
+			services = append(services, service)
+		}
+	}
+	return services, nil
+}
+
+// service is a Service in the cache, nil if there is none.
+func (s *session) service(namespace, name string) *corev1.Service {
+	object, _, _ := s.services.GetIndexer().GetByKey(namespace + "/" + name) // an indexer in memory does not fail
+	service, _ := object.(*corev1.Service)
+	return service
+}
+
+// reconcileSlots makes an app's slot Services what they should be. A write meets
+// the resourceVersion that was read or is refused, and is tried again.
+func (s *session) reconcileSlots(ctx context.Context, k Key) error {
+	if k.App == "" {
+		return nil
+	}
+	have, err := s.slotServicesOf(k)
+	if err != nil {
+		return err
+	}
+	slots := 0
+	service := s.service(k.Namespace, k.App)
+	if service != nil && s.config.IsApp(service) {
+		app := s.config.AppOf(service)
+		if app.Invalid != nil {
+			return nil
+		}
+		slots = app.Slots
+		for n := range slots { // Services of others that are in the way
+			if other := s.service(k.Namespace, SlotServiceName(k.App, n)); other != nil && slotOwner(other) != k.App {
+				have = append(have, other)
+			}
+		}
+	}
+	changes := s.config.wantServices(k.App, service, slots, have)
+	for _, name := range changes.taken {
+		s.log.Error("a service that usher did not make has the name of a slot service; delete or rename it",
+			"namespace", k.Namespace, "app", k.App, "service", name)
+	}
+	if changes.empty() {
+		return nil
+	}
+	if err := s.writer.check(ctx); err != nil {
+		return s.failed(ctx, "change slot services", k, err)
+	}
+	return s.failed(ctx, "change slot services", k, s.change(ctx, changes))
+}
+
+func (s *session) change(ctx context.Context, changes serviceChanges) error {
+	var failures []error
+	for _, slot := range changes.create {
+		_, err := s.client.CoreV1().Services(slot.Namespace).Create(ctx, slot, metav1.CreateOptions{FieldManager: fieldManager})
+		failures = append(failures, s.changed("create", slot, err))
+	}
+	for _, slot := range changes.update {
+		_, err := s.client.CoreV1().Services(slot.Namespace).Update(ctx, slot, metav1.UpdateOptions{FieldManager: fieldManager})
+		failures = append(failures, s.changed("repair", slot, err))
+	}
+	for _, slot := range changes.remove {
+		err := s.client.CoreV1().Services(slot.Namespace).Delete(ctx, slot.Name, metav1.DeleteOptions{
+			Preconditions: &metav1.Preconditions{UID: &slot.UID, ResourceVersion: &slot.ResourceVersion},
+		})
+		if apierrors.IsNotFound(err) {
+			err = nil
+		}
+		failures = append(failures, s.changed("delete", slot, err))
+	}
+	return errors.Join(failures...)
+}
+
+func (s *session) changed(what string, slot *corev1.Service, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s service %s/%s: %w", what, slot.Namespace, slot.Name, err)
+	}
+	s.log.Info(what+" slot service", "service", slot.Namespace+"/"+slot.Name)
+	return nil
+}
