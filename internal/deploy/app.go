@@ -50,7 +50,7 @@ type AppSpec struct {
 	Namespace string // "app"
 	Name      string // "my-app"
 	Host      string // "<name>.example"
-	// Placement is the number of pods on each worker, in the order of Lab.Workers;
+	// Placement is the number of pods on each worker, in the order of the cluster's workers;
 	// workers beyond its end have none.
 	Placement []int
 	Policy    Policy // PolicySlots
@@ -100,6 +100,29 @@ func (a *App) SlotServices() []string {
 	return names
 }
 
+// Backend is the name of the application's backend on port 80 of every edge.
+func (a *App) Backend() string {
+	name := fmt.Sprintf("%s.%s.80.%s", a.Spec.Namespace, a.Spec.Name, a.Spec.Policy)
+	if a.Spec.RedispatchOff {
+		name += ".noredispatch"
+	}
+	return name
+}
+
+// OwnerBackend is the name of the backend that holds and checks the regular
+// servers, all ready pods; port 81 uses it.
+func (a *App) OwnerBackend() string {
+	return fmt.Sprintf("%s.%s.80.plain", a.Spec.Namespace, a.Spec.Name)
+}
+
+// PlainBackend is the name of the application's backend on port 81.
+func (a *App) PlainBackend() string {
+	if a.Spec.RedispatchOff {
+		return a.OwnerBackend() + ".noredispatch"
+	}
+	return a.OwnerBackend()
+}
+
 func (s AppSpec) withDefaults() AppSpec {
 	defaultTo(&s.Namespace, "app")
 	defaultTo(&s.Name, "my-app")
@@ -143,7 +166,7 @@ func (s AppSpec) validate(workers int) error {
 
 // plan turns a spec with its defaults filled in into what is applied and what is
 // awaited.
-func (s AppSpec) plan(workers []Worker, image string) (*App, manifests.App) {
+func (s AppSpec) plan(workers []string, image string) (*App, manifests.App) {
 	app := &App{Spec: s, PodsPerNode: map[string]int{}}
 	values := manifests.App{
 		Namespace: s.Namespace, Name: s.Name, Host: s.Host, Image: image,
@@ -165,12 +188,12 @@ func (s AppSpec) plan(workers []Worker, image string) (*App, manifests.App) {
 		if i < len(s.Placement) {
 			pods = s.Placement[i]
 		}
-		app.PodsPerNode[worker.Name] = pods
+		app.PodsPerNode[worker] = pods
 		if pods > 0 {
 			name := fmt.Sprintf("%s-%d", s.Name, i+1)
 			app.Deployments = append(app.Deployments, name)
 			values.Deployments = append(values.Deployments,
-				manifests.AppDeployment{Name: name, Node: worker.Name, Replicas: pods})
+				manifests.AppDeployment{Name: name, Node: worker, Replicas: pods})
 		}
 	}
 	return app, values

@@ -25,14 +25,14 @@ const removePeriod = 300 * time.Millisecond
 // DeployApp removes the previous application of the spec's namespace, whatever
 // it was, and applies the new one. It does not wait: WaitSteady does.
 func (l *Lab) DeployApp(ctx context.Context, spec AppSpec) (*App, error) {
-	if err := spec.validate(len(l.Workers)); err != nil {
+	if err := spec.validate(len(l.Cluster.Workers())); err != nil {
 		return nil, err
 	}
 	spec = spec.withDefaults()
 	if err := l.RemoveApp(ctx, spec.Namespace); err != nil {
 		return nil, err
 	}
-	app, values := spec.plan(l.Workers, l.Images.Demoapp)
+	app, values := spec.plan(l.Cluster.WorkerNames(), l.Images.Demoapp)
 	if err := l.apply(ctx, values.Render); err != nil {
 		return nil, fmt.Errorf("deploy %s/%s: %w", spec.Namespace, spec.Name, err)
 	}

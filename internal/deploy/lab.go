@@ -7,24 +7,17 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/netip"
 
 	"golang.org/x/sync/errgroup"
-	"k8s.io/client-go/rest"
 
+	"secondhop/clusters"
 	"secondhop/fixtures/manifests"
+	"secondhop/internal/edges"
 	"secondhop/internal/kube"
 )
 
 // IngressClass is the class of the lab's edge.
 const IngressClass = "secondhop"
-
-// Selectors and containers of the lab's own pods.
-const (
-	usherSelector = "app=usher"
-	edgeSelector  = "app=edge"
-	edgeContainer = "edge"
-)
 
 // Images are the references of our own images; each tag is a hash of the content,
 // so that a changed binary changes the pod template and restarts the pods.
@@ -32,33 +25,28 @@ type Images struct {
 	Usher, Edge, Demoapp string
 }
 
-// Nodes runs a program in a node of the lab and returns its standard output.
-type Nodes interface {
-	Exec(ctx context.Context, node string, stdin io.Reader, argv ...string) (string, error)
-}
-
-// Worker is a node that carries an ingress.
-type Worker struct {
-	Name    string
-	Address netip.Addr // in the lab's network
-}
-
-// Lab is a cluster together with what this package has put into it.
+// Lab is a cluster together with what this package puts into it.
 type Lab struct {
-	Client       *kube.Client
-	Nodes        Nodes
-	ControlPlane string   // name of the node that probes are sent from
-	Workers      []Worker // in the order of placements
-	Images       Images
+	Client  *kube.Client
+	Cluster *clusters.Cluster
+	Images  Images
+	Edges   *edges.Edges
 }
 
 // New makes a Lab; it does not touch the cluster.
-func New(config *rest.Config, nodes Nodes, controlPlane string, workers []Worker, images Images) (*Lab, error) {
+func New(cluster *clusters.Cluster, images Images) (*Lab, error) {
+	config, err := cluster.RESTConfig()
+	if err != nil {
+		return nil, err
+	}
 	client, err := kube.New(config)
 	if err != nil {
 		return nil, err
 	}
-	return &Lab{Client: client, Nodes: nodes, ControlPlane: controlPlane, Workers: workers, Images: images}, nil
+	return &Lab{
+		Client: client, Cluster: cluster, Images: images,
+		Edges: &edges.Edges{Client: client, Namespace: manifests.LabNamespace, Nodes: cluster.WorkerNames()},
+	}, nil
 }
 
 // Options are what differs between labs. The zero value is the lab of most runs.
@@ -77,7 +65,7 @@ func (l *Lab) Install(ctx context.Context, opts Options) error {
 	if err := l.applyParts(ctx, opts); err != nil {
 		return fmt.Errorf("install the lab's parts: %w", err)
 	}
-	say("waiting for usher and %d ingresses", len(l.Workers))
+	say("waiting for usher and %d ingresses", len(l.Cluster.Workers()))
 	group, waiting := errgroup.WithContext(ctx)
 	for _, part := range []kube.Workload{{Kind: kube.Deployment, Name: "usher"}, {Kind: kube.DaemonSet, Name: "edge"}} {
 		group.Go(func() error { return l.Client.WaitRollout(waiting, manifests.LabNamespace, part) })
