@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"secondhop/internal/failure"
@@ -20,7 +21,9 @@ type Container struct {
 	ExitCode int
 	// Pid is the first process as the host sees it; 0 when not running.
 	Pid int
-	// Addresses holds the IPv4 address per network name.
+	// Networks are the names of the networks that it belongs to, running or not;
+	// Addresses holds the IPv4 address that it has on each.
+	Networks  []string
 	Addresses map[string]netip.Addr
 	// Ports maps "6443/tcp" to the host address it is published at.
 	Ports map[string]string
@@ -51,6 +54,7 @@ func (c containerJSON) container() Container {
 		Addresses: map[string]netip.Addr{}, Ports: map[string]string{},
 	}
 	for name, network := range c.NetworkSettings.Networks {
+		result.Networks = append(result.Networks, name)
 		if address, err := netip.ParseAddr(network.IPAddress); err == nil {
 			result.Addresses[name] = address
 		}
@@ -101,6 +105,26 @@ func Labelled(ctx context.Context, key, value string) ([]Container, error) {
 		containers[i] = raw[i].container()
 	}
 	return containers, nil
+}
+
+// On keeps those of the containers that belong to a network.
+func On(network string, containers []Container) []Container {
+	var members []Container
+	for _, container := range containers {
+		if slices.Contains(container.Networks, network) {
+			members = append(members, container)
+		}
+	}
+	return members
+}
+
+// RemoveAll is Remove for containers that were listed before.
+func RemoveAll(ctx context.Context, containers []Container) error {
+	var ids []string
+	for _, container := range containers {
+		ids = append(ids, container.ID)
+	}
+	return Remove(ctx, ids...)
 }
 
 // Pid is the process id of a running container's first process.
