@@ -102,7 +102,9 @@ func (b *builder) ingress(i Ingress) {
 // rule makes sure that the backends of a rule are there, and returns its route.
 func (b *builder) rule(i Ingress, rule Rule, policyName string) render.Route {
 	app, ok := b.snapshot.Apps[rule.App]
-	if !ok {
+	if ok {
+		rule.App.Port = strconv.Itoa(int(app.Port)) // one app, whether by number or by name
+	} else {
 		app = policy.App{Namespace: rule.App.Namespace, Service: rule.App.Service}
 		b.problem(i, "NoService", "no Service %s/%s with port %s; its requests get 503", rule.App.Namespace, rule.App.Service, rule.App.Port)
 	}
