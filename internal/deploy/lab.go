@@ -9,6 +9,8 @@ import (
 	"io"
 
 	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"secondhop/clusters"
 	"secondhop/fixtures/manifests"
@@ -102,6 +104,17 @@ func (l *Lab) InstallSink(ctx context.Context, port int) error {
 		return fmt.Errorf("install the sink of background traffic: %w", err)
 	}
 	return l.Client.WaitRollout(ctx, manifests.LabNamespace, kube.Workload{Kind: kube.DaemonSet, Name: "sink"})
+}
+
+// RemoveSink takes the sink away; where there is none that is fine.
+func (l *Lab) RemoveSink(ctx context.Context) error {
+	background := metav1.DeletePropagationBackground
+	err := l.Client.Typed.AppsV1().DaemonSets(manifests.LabNamespace).
+		Delete(ctx, "sink", metav1.DeleteOptions{PropagationPolicy: &background})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("remove the sink of background traffic: %w", err)
+	}
+	return nil
 }
 
 func (l *Lab) apply(ctx context.Context, render func() ([]byte, error)) error {

@@ -17,7 +17,7 @@ const (
 	EventPodReady      EventKind = "pod-ready"
 	EventPodDeleting   EventKind = "pod-deleting"
 	EventPodGone       EventKind = "pod-gone"
-	EventSlotState     EventKind = "slot-state"
+	EventServerState   EventKind = "server-state"
 )
 
 // Event is something that happened at an instant.

@@ -94,6 +94,13 @@ func (f *follower[O]) finish(ctx context.Context) (Coverage, error) {
 	return f.coverage, errors.Join(err, f.err)
 }
 
+// abandon ends the stream, wherever it is.
+func (f *follower[O]) abandon(context.Context) error {
+	f.stop()
+	<-f.done
+	return nil
+}
+
 // behind compares a fresh list with what was handled.
 func (f *follower[O]) behind(ctx context.Context) error {
 	objects, _, err := f.source.list(ctx, metav1.ListOptions{})
