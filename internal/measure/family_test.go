@@ -37,6 +37,21 @@ func TestPowerOfTheSuite(t *testing.T) {
 	}
 }
 
+// Ten tosses of a coin are rejected at 5 % outside 2..8; a coin of 0.1 falls
+// there with P(X<=1) = 0.7361, and so with that power is caught.
+func TestPowerByHand(t *testing.T) {
+	t.Parallel()
+	f := Family{Alpha: .05, Tests: 1}
+	if a := f.Accept(10, .5); a != (Interval{.2, .8}) {
+		t.Errorf("accepted %v, want 0.2..0.8", a)
+	}
+	for actual, want := range map[float64]float64{.1: .736099, .5: .021484, .9: .736099} {
+		if got := f.Power(10, .5, actual); math.Abs(got-want) > 1e-6 {
+			t.Errorf("power against %v = %.6f, want %.6f", actual, got, want)
+		}
+	}
+}
+
 func TestRequiredN(t *testing.T) {
 	t.Parallel()
 	f := DefaultFamily()
