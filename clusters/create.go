@@ -76,6 +76,12 @@ func (m *maker) makeNetwork(ctx context.Context) error {
 	if err := network.InstallStopGap(ctx); err != nil {
 		return err
 	}
+	if err := os.MkdirAll(m.state.dir, 0o700); err != nil {
+		return err
+	}
+	if err := cni.AllowCongestionControl(m.state.congestion()); err != nil {
+		return err
+	}
 	lab := network.Lab(m.spec.Name)
 	if err := lab.Guard().Install(ctx); err != nil {
 		return err

@@ -35,6 +35,10 @@ func stateRoot() (string, error) {
 func (s state) kubeconfig() string  { return filepath.Join(s.dir, "kubeconfig") }
 func (s state) description() string { return filepath.Join(s.dir, "lab.json") }
 
+// congestion is where the host's list of allowed congestion controls is kept while
+// the lab has it changed.
+func (s state) congestion() string { return filepath.Join(s.dir, "tcp_allowed_congestion_control") }
+
 // log is where the output of a step of the making is kept.
 func (s state) log(step string) string { return filepath.Join(s.dir, "logs", step+".log") }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"secondhop/clusters/cni"
 	"secondhop/clusters/engine"
 	"secondhop/clusters/images"
 	"secondhop/clusters/kind"
@@ -41,6 +42,9 @@ func describeInLabels(spec Spec, image images.NodeImage) (map[string]string, err
 func pushLabUndo(stack *cleanup.Stack, name string, files state) {
 	lab := network.Lab(name)
 	stack.Push("the lab's files", func(context.Context) error { return files.remove() })
+	stack.Push("the host's list of congestion controls", func(context.Context) error {
+		return cni.RestoreCongestionControl(files.congestion())
+	})
 	stack.Push("the route that stops lab traffic", network.RemoveStopGap)
 	stack.Push("the rule that guards the network", lab.Guard().Remove)
 	stack.Push("network "+name, lab.Remove)
