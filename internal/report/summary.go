@@ -25,6 +25,9 @@ func (r Result) WriteSummary(w io.Writer) error {
 	if err := r.writeTrouble(w); err != nil {
 		return err
 	}
+	if err := r.writeBudget(w); err != nil {
+		return err
+	}
 	took := ""
 	if elapsed := r.elapsed(); elapsed > 0 {
 		took = fmt.Sprintf(" after %s", elapsed)
@@ -54,6 +57,19 @@ func (r Result) writeTrouble(w io.Writer) error {
 		if err := measure.PrintExpectations(w, "\nExpected of "+g.Name+":", g.Assertions); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// writeBudget says how sure a red or green run is.
+func (r Result) writeBudget(w io.Writer) error {
+	if r.Tests == 0 || r.Family.Tests == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "\n%d statistical tests of a budget of %d, each at a level of %.1g: chance turns a correct system red in at\n"+
+		"most 1 of %s runs.\n", r.Tests, r.Family.Tests, r.Family.Level(), measure.Count(int64(1/r.Family.Alpha+0.5)))
+	if err != nil {
+		return fmt.Errorf("write summary: %w", err)
 	}
 	return nil
 }
