@@ -1,11 +1,11 @@
 package loadgen
 
 import (
-	"net"
 	"sync"
 	"time"
 
 	"secondhop/loadgen/pace"
+	"secondhop/loadgen/wire"
 )
 
 // clock is the run's: all times are since its start.
@@ -22,17 +22,17 @@ func (c clock) at(since time.Duration) time.Time { return c.start.Add(since) }
 // connections are those that are open, so that a run can be cut off.
 type connections struct {
 	mu      sync.Mutex
-	open    map[*net.TCPConn]struct{}
+	open    map[*wire.Conn]struct{}
 	opened  uint64
 	peak    int
 	aborted bool
 }
 
-func (c *connections) add(conn *net.TCPConn) {
+func (c *connections) add(conn *wire.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.open == nil {
-		c.open = make(map[*net.TCPConn]struct{})
+		c.open = make(map[*wire.Conn]struct{})
 	}
 	c.open[conn] = struct{}{}
 	c.opened++
@@ -42,7 +42,7 @@ func (c *connections) add(conn *net.TCPConn) {
 	}
 }
 
-func (c *connections) remove(conn *net.TCPConn) {
+func (c *connections) remove(conn *wire.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.open, conn)

@@ -33,8 +33,11 @@ type Plan struct {
 	RateTo   float64  `json:"rateTo,omitempty"` // rate reached at the end, in a straight line; 0 = steady
 	Duration Duration `json:"duration"`         // no request is due after it
 	Count    uint64   `json:"count,omitempty"`  // at most so many requests; 0 = as many as fit
-	Arrival  string   `json:"arrival,omitempty"`
-	Seed     uint64   `json:"seed,omitempty"` // of the Poisson arrivals
+	// OpenEnded says that being told to end is the regular end of the run: the
+	// schedule is only a bound. A run that is not, and is told, is not valid.
+	OpenEnded bool   `json:"openEnded,omitempty"`
+	Arrival   string `json:"arrival,omitempty"`
+	Seed      uint64 `json:"seed,omitempty"` // of the Poisson arrivals
 
 	Method    string `json:"method,omitempty"`
 	Host      string `json:"host"` // Host header

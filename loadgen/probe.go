@@ -80,13 +80,17 @@ func (r *run) move(target int, up bool, probe error) {
 func (r *run) probeOnce(ctx context.Context, to address.Address) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(r.plan.Probe.Timeout))
 	defer cancel()
-	conn, err := address.Dial(ctx, to)
+	tcp, err := address.Dial(ctx, to)
 	if err != nil {
 		return fmt.Errorf("probe: %w", err)
 	}
-	defer conn.Close()
+	defer tcp.Close()
+	conn, err := wire.NewConn(tcp)
+	if err != nil {
+		return fmt.Errorf("probe: %w", err)
+	}
 	// Whichever way ctx ends, a read in progress ends with it.
-	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	defer context.AfterFunc(ctx, func() { _ = tcp.Close() })()
 	request := wire.Request{Method: "GET", Host: r.plan.Host, Path: r.plan.Probe.Path, Close: true}
 	if err := wire.NewSender(request).Send(conn, 0); err != nil {
 		return fmt.Errorf("probe: %w", err)

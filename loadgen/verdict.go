@@ -43,7 +43,7 @@ func (s *Summary) judge() []string {
 		}
 	}
 	limits := s.Plan.Limits
-	fault(s.Interrupted, "interrupted before its end")
+	fault(s.Interrupted && !s.Plan.OpenEnded, "interrupted before its end")
 	fault(s.Requests == 0, "no request was due")
 	fault(s.Lateness.P99 > time.Duration(limits.LatenessP99),
 		"p99 of lateness %s is over %s", s.Lateness.P99, time.Duration(limits.LatenessP99))

@@ -18,9 +18,8 @@ type worker struct {
 	idleSince time.Duration // the pool's
 	record    Record        // the request to be sent; the worker's own from a job's start to its end
 
-	conn   *net.TCPConn // nil: none is open
+	conn   *wire.Conn // nil: none is open
 	port   uint16
-	quiet  *wire.Quiet
 	reader *wire.Reader
 	sender *wire.Sender
 }
@@ -84,7 +83,7 @@ func (w *worker) serve() {
 	rec := &w.record
 	rec.Sent = w.run.clock.now()
 	deadline := w.run.clock.at(rec.Sent + time.Duration(w.run.plan.Timeout))
-	if w.conn != nil && !w.quiet.Check() {
+	if w.conn != nil && !w.conn.Quiet() {
 		w.run.closedByPeer.Add(1)
 		w.drop()
 	}
@@ -143,17 +142,17 @@ func (w *worker) open(rec *Record, deadline time.Time) (detail string, class wir
 	rec.Node = w.run.plan.Targets[w.target].Node
 	ctx, cancel := context.WithDeadline(w.run.open, deadline)
 	defer cancel()
-	conn, err := address.Dial(ctx, w.run.addresses[w.target])
+	tcp, err := address.Dial(ctx, w.run.addresses[w.target])
 	rec.Connect = w.run.clock.now() - rec.Sent
 	if err != nil {
 		return err.Error(), wire.Classify(err, wire.Dialing, false)
 	}
-	quiet, err := wire.NewQuiet(conn)
+	conn, err := wire.NewConn(tcp)
 	if err != nil {
-		_ = conn.Close()
+		_ = tcp.Close()
 		return err.Error(), wire.Internal
 	}
-	w.conn, w.quiet, w.port = conn, quiet, uint16(conn.LocalAddr().(*net.TCPAddr).Port)
+	w.conn, w.port = conn, uint16(tcp.LocalAddr().(*net.TCPAddr).Port)
 	w.reader.Reset(conn)
 	w.run.connections.add(conn)
 	return "", wire.OK
@@ -167,5 +166,5 @@ func (w *worker) drop() {
 	w.run.connections.remove(w.conn)
 	// Nothing is in flight on it, so a failure to close loses nothing.
 	_ = w.conn.Close()
-	w.conn, w.quiet, w.port = nil, nil, 0
+	w.conn, w.port = nil, 0
 }

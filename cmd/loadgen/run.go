@@ -13,6 +13,7 @@ import (
 
 func newRunCommand() *cobra.Command {
 	var planPath, out string
+	var urgent bool
 	cmd := &cobra.Command{
 		Use:   "run --plan plan.json --out DIR",
 		Short: "Carry out a plan; status lines on standard output, results in DIR",
@@ -22,12 +23,18 @@ func newRunCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if urgent {
+				if err := takeRealtime(); err != nil {
+					return err
+				}
+			}
 			_, err = loadgen.RunInto(cmd.Context(), plan, out, cmd.OutOrStdout())
 			return err
 		},
 	}
 	cmd.Flags().StringVar(&planPath, "plan", "", "file with the plan in JSON; - is standard input")
 	cmd.Flags().StringVar(&out, "out", "", "directory for requests.jsonl and summary.json")
+	cmd.Flags().BoolVar(&urgent, "realtime", false, "run with real-time priority (needs root or SYS_NICE)")
 	for _, name := range []string{"plan", "out"} {
 		if err := cmd.MarkFlagRequired(name); err != nil {
 			panic(err) // the flag is defined above

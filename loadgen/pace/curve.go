@@ -47,14 +47,19 @@ func (l Linear) At(x float64) time.Duration {
 	if x > ramp {
 		return seconds(over + (x-ramp)/l.To)
 	}
-	slope := (l.To - l.From) / over
-	// Rounding can take the root of a number just below 0 at the very end of a
-	// ramp to 0.
-	root := math.Sqrt(max(0, l.From*l.From+2*slope*x))
 	if x == 0 {
 		return 0 // 0/0 when the ramp starts at 0
 	}
-	return seconds(2 * x / (l.From + root))
+	return seconds(2 * x / (l.From + l.root((l.To-l.From)/over*2*x)))
+}
+
+// root is sqrt(from^2 + b) without the overflow of the square. Rounding can make
+// the sum negative at the very end of a ramp to 0.
+func (l Linear) root(b float64) float64 {
+	if b >= 0 {
+		return math.Hypot(l.From, math.Sqrt(b))
+	}
+	return l.From * math.Sqrt(max(0, 1+b/l.From/l.From))
 }
 
 // Never is the time of requests that are not due within 292 years.

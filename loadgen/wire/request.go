@@ -2,8 +2,6 @@ package wire
 
 import (
 	"fmt"
-	"io"
-	"net"
 	"strconv"
 )
 
@@ -24,7 +22,6 @@ type Sender struct {
 	head   []byte
 	digits []byte // the id inside head
 	body   []byte
-	parts  [2][]byte
 }
 
 // NewSender lays out the request once; only the id changes afterwards.
@@ -46,7 +43,7 @@ func NewSender(q Request) *Sender {
 func (s *Sender) Size() int { return len(s.head) + len(s.body) }
 
 // Send writes the request with the given id.
-func (s *Sender) Send(conn io.Writer, id uint64) error {
+func (s *Sender) Send(conn *Conn, id uint64) error {
 	text := strconv.AppendUint(make([]byte, 0, 20), id, 10)
 	for i := range s.digits {
 		s.digits[i] = '0'
@@ -57,8 +54,9 @@ func (s *Sender) Send(conn io.Writer, id uint64) error {
 		_, err := conn.Write(s.head)
 		return err
 	}
-	s.parts = [2][]byte{s.head, s.body}
-	buffers := net.Buffers(s.parts[:])
-	_, err := buffers.WriteTo(conn)
+	if _, err := conn.WriteMore(s.head); err != nil {
+		return err
+	}
+	_, err := conn.Write(s.body)
 	return err
 }
