@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Verdict is what came of an assertion.
@@ -154,12 +155,23 @@ func PrintExpectations(w io.Writer, title string, assertions []Assertion) error 
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", title)
 	for _, a := range assertions {
-		fmt.Fprintf(&b, "  %-12s %s%s\n", a.Verdict, a, a.Verdict.marker())
+		fmt.Fprintf(&b, "  %-12s %s%s\n", a.Verdict, oneLine(a.String()), a.Verdict.marker())
 	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return fmt.Errorf("print expectations: %w", err)
 	}
 	return nil
+}
+
+// oneLine makes a line of a text that may hold what some program printed: no
+// line breaks and nothing that a terminal obeys.
+func oneLine(text string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) {
+			return ' '
+		}
+		return c
+	}, text)
 }
 
 // Quantity writes a value with its unit in the precision that suits it.

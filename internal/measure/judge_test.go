@@ -200,7 +200,7 @@ func TestPrintExpectations(t *testing.T) {
 	err := measure.PrintExpectations(&out, "slots on 4,4,4,1", []measure.Assertion{
 		f.Share("local-share", "worker", measure.Share{Hits: 8_846, N: 10_000}, .8846),
 		f.Share("local-share", "worker2", measure.Share{Hits: 8_246, N: 10_000}, .8846),
-		measure.CannotTell("bytes", "worker", "the counter was reset"),
+		measure.CannotTell("bytes", "worker", "the counter\n\x1b[2Jwas reset"),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -208,7 +208,7 @@ func TestPrintExpectations(t *testing.T) {
 	want := `slots on 4,4,4,1
   pass         local-share worker: observed 0.8846 (95 %: 0.8782..0.8907) of 10,000, want 0.8846 (0.8691..0.8995); off by 3.0 points is seen with probability > 0.9999
   fail         local-share worker2: observed 0.8246 (95 %: 0.8170..0.8319) of 10,000, want 0.8846 (0.8691..0.8995); off by 3.0 points is seen with probability > 0.9999   <---- WRONG
-  inconclusive bytes worker: no bound; the counter was reset   <---- INCONCLUSIVE
+  inconclusive bytes worker: no bound; the counter  [2Jwas reset   <---- INCONCLUSIVE
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
