@@ -1,6 +1,7 @@
 package usher
 
 import (
+	"maps"
 	"slices"
 )
 
@@ -35,15 +36,16 @@ type decision struct {
 	waiting []Pod
 }
 
-// decideApp applies the rules to all pods of app. apps are all of its namespace by
-// seniority and pods are all of its namespace; horizon is that of the term.
+// decideApp applies the rules to all pods of app. apps and pods are all of its
+// namespace, by seniority and by age; horizon is that of the term.
 func (c Config) decideApp(app App, apps []App, pods []seenPod, horizon uint64) decision {
 	if app.Invalid != nil {
 		return decision{}
 	}
 	var all decision
-	for _, onNode := range byNode(pods) {
-		d := c.decideNode(app, apps, onNode, horizon)
+	nodes := byNode(pods)
+	for _, node := range slices.Sorted(maps.Keys(nodes)) {
+		d := c.decideNode(app, apps, nodes[node], horizon)
 		all.writes = append(all.writes, d.writes...)
 		all.waiting = append(all.waiting, d.waiting...)
 	}
@@ -61,16 +63,13 @@ func decideOrphans(apps []App, pods []seenPod) []Write {
 	return writes
 }
 
-// byNode groups scheduled pods by node, each group by age.
+// byNode groups scheduled pods by node and keeps their order.
 func byNode(pods []seenPod) map[string][]seenPod {
 	nodes := map[string][]seenPod{}
 	for _, p := range pods {
 		if p.Node != "" {
 			nodes[p.Node] = append(nodes[p.Node], p)
 		}
-	}
-	for _, group := range nodes {
-		slices.SortFunc(group, func(p, q seenPod) int { return p.older(q.Pod) })
 	}
 	return nodes
 }

@@ -54,10 +54,13 @@ func (w *world) clusterStep() {
 			w.gone(p.UID)
 		}
 	case 9: // ended or evicted
-		if w.draw(3) == 0 {
+		if w.draw(12) == 0 {
 			change(func(p Pod) bool { return p.Node != "" }, func(p *Pod) { p.Ended = true })
 		}
 	case 10: // a selector stops matching, or matches again
+		if w.draw(3) > 0 {
+			return
+		}
 		change(any1, func(p *Pod) {
 			p.Labels = maps.Clone(p.Labels)
 			for _, key := range slices.Sorted(maps.Keys(p.Labels)) {
@@ -87,10 +90,13 @@ func (w *world) changeApp() {
 
 // usherStep is one thing that an usher, or one of its requests, does.
 func (w *world) usherStep() error {
-	l := w.leaders[w.draw(len(w.leaders))]
+	l := w.leaders[len(w.leaders)-1]
+	if w.draw(3) == 0 {
+		l = w.leaders[w.draw(len(w.leaders))]
+	}
 	switch w.draw(14) {
 	case 0, 1, 2, 3:
-		for range 1 + w.draw(4) {
+		for range 1 + w.draw(6) {
 			if l.cursor < len(w.history) {
 				w.deliver(l)
 			}
@@ -112,7 +118,7 @@ func (w *world) usherStep() error {
 			w.answerTo(l, i)
 		}
 	case 13:
-		if w.draw(12) == 0 {
+		if w.draw(10) == 0 {
 			w.takeOver()
 		}
 	}
@@ -134,7 +140,7 @@ func (w *world) arriveOne(requests []*request) error {
 func (w *world) run(steps int) error {
 	for range steps {
 		var err error
-		if w.draw(3) == 0 {
+		if w.draw(6) == 0 {
 			w.clusterStep()
 		} else {
 			err = w.usherStep()
@@ -247,9 +253,9 @@ func TestHistories(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			histories, steps := 150, 1500
+			histories, steps := 40, 1500
 			if testing.Short() {
-				histories = 20
+				histories = 10
 			}
 			var assigned, fenced, conflicts int
 			for seed := range uint64(histories) {

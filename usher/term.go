@@ -1,7 +1,6 @@
 package usher
 
 import (
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -38,6 +37,9 @@ type namespace struct {
 	// known is a state newer than the one in pods, from the answer to a write.
 	known   map[types.UID]Pod
 	pending map[types.UID]*Write
+	// shared are the pods that more than one app reaches. While there are any, a
+	// change of one app's pod can matter to any other app.
+	shared map[types.UID]bool
 }
 
 // NewTerm starts a term. horizon is a resourceVersion of pods that the API server
@@ -52,7 +54,10 @@ func NewTerm(config Config, horizon uint64, now func() time.Time) *Term {
 func (t *Term) namespace(name string) *namespace {
 	ns, ok := t.namespaces[name]
 	if !ok {
-		ns = &namespace{pods: map[types.UID]Pod{}, known: map[types.UID]Pod{}, pending: map[types.UID]*Write{}}
+		ns = &namespace{
+			pods: map[types.UID]Pod{}, known: map[types.UID]Pod{},
+			pending: map[types.UID]*Write{}, shared: map[types.UID]bool{},
+		}
 		t.namespaces[name] = ns
 	}
 	return ns
@@ -64,19 +69,20 @@ func (t *Term) SetPod(p Pod) []Key {
 	defer t.mu.Unlock()
 	ns := t.namespace(p.Namespace)
 	before, existed := ns.newest(p.UID)
+	var keys []Key
+	if existed {
+		keys = ns.keysOf(before)
+	}
 	ns.pods[p.UID] = p
 	if k, ok := ns.known[p.UID]; ok && k.Version <= p.Version {
 		delete(ns.known, p.UID)
 	}
 	after, _ := ns.newest(p.UID)
+	ns.noteShared(after)
 	if after.Node != "" && !after.Labelled && before.Node == "" && after.Version > t.horizon {
 		t.scheduled[p.UID] = t.now()
 	}
-	keys := ns.keysOf(after)
-	if existed {
-		keys = append(keys, ns.keysOf(before)...)
-	}
-	return keys
+	return append(keys, ns.keysOf(after)...)
 }
 
 // DropPod takes in that a pod is gone: its number is free.
@@ -92,7 +98,9 @@ func (t *Term) DropPod(namespaceName string, uid types.UID) []Key {
 	if !existed {
 		return nil
 	}
-	return ns.keysOf(last)
+	keys := ns.keysOf(last) // while the pod still counts as shared
+	delete(ns.shared, uid)
+	return keys
 }
 
 // SetApp takes in a watched state of an app. Its slot Services' selectors are
@@ -107,6 +115,7 @@ func (t *Term) SetApp(a App) []Key {
 	}
 	ns.apps = append(ns.apps, a)
 	slices.SortFunc(ns.apps, App.older)
+	ns.noteAllShared()
 	return ns.allKeys(a.Namespace)
 }
 
@@ -120,6 +129,7 @@ func (t *Term) DropApp(namespaceName, name string) []Key {
 		return nil
 	}
 	ns.apps = slices.Delete(ns.apps, i, i+1)
+	ns.noteAllShared()
 	return append(ns.allKeys(namespaceName), Key{namespaceName, name})
 }
 
@@ -134,7 +144,8 @@ func (t *Term) SetPublished(k Key, published []labels.Selector) []Key {
 		return nil
 	}
 	ns.apps[i].Published = published
-	return []Key{k}
+	ns.noteAllShared()
+	return ns.allKeys(k.Namespace)
 }
 
 // App is the present state of an app.
@@ -202,6 +213,7 @@ func (t *Term) Settle(w Write, outcome Outcome, now Pod) []Key {
 	}
 	if newest, _ := ns.newest(now.UID); now.Version > newest.Version {
 		ns.known[now.UID] = now
+		ns.noteShared(now)
 	}
 	if since, ok := t.scheduled[now.UID]; ok && now.Labelled {
 		t.delays = append(t.delays, t.now().Sub(since))
@@ -243,27 +255,50 @@ func (ns *namespace) newest(uid types.UID) (Pod, bool) {
 	return p, ok
 }
 
+func (ns *namespace) noteShared(p Pod) {
+	reaching := 0
+	for _, a := range ns.apps {
+		if a.reaches(p) {
+			reaching++
+		}
+	}
+	if reaching > 1 {
+		ns.shared[p.UID] = true
+	} else {
+		delete(ns.shared, p.UID)
+	}
+}
+
+func (ns *namespace) noteAllShared() {
+	for uid := range ns.pods {
+		p, _ := ns.newest(uid)
+		ns.noteShared(p)
+	}
+}
+
+// view is all pods by age, so that the same state makes the same decisions.
 func (ns *namespace) view() []seenPod {
 	view := make([]seenPod, 0, len(ns.pods))
-	for uid := range maps.Keys(ns.pods) {
+	for uid := range ns.pods {
 		p, _ := ns.newest(uid)
 		view = append(view, seenPod{Pod: p, pending: ns.pending[uid]})
 	}
+	slices.SortFunc(view, func(p, q seenPod) int { return p.older(q.Pod) })
 	return view
 }
 
-// keysOf is the work that a change of p may make: for every app that may have it
-// behind a slot Service, since its number matters to all of them, and for the
-// orphans' turn if nobody owns it. Such a pod's label blocks every app.
+// keysOf is the work that a change of p may make: for the apps that reach it, for
+// all if pods are shared, and for all and the orphans' turn if p is labelled
+// and nobody owns it, since such a label blocks every app.
 func (ns *namespace) keysOf(p Pod) []Key {
+	if _, owned := owner(ns.apps, p); len(ns.shared) > 0 || !owned && p.Labelled {
+		return ns.allKeys(p.Namespace)
+	}
 	var keys []Key
 	for _, a := range ns.apps {
 		if a.reaches(p) {
 			keys = append(keys, Key{p.Namespace, a.Name})
 		}
-	}
-	if _, owned := owner(ns.apps, p); !owned && p.Labelled {
-		return ns.allKeys(p.Namespace)
 	}
 	return keys
 }
