@@ -100,12 +100,12 @@ func startPod(t testing.TB, name string) *pod {
 	t.Helper()
 	p := &pod{name: name}
 	p.says.Store("up ready 100%")
-	listener := listen(t)
+	listener := listenOn(t, ownHost(t)+":0") // as pods have addresses of their own
 	p.address = netip.MustParseAddrPort(listener.Addr().String())
 	p.server = &http.Server{Handler: http.HandlerFunc(p.answer)}
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = p.server.Serve(listener) })
-	agent := listen(t)
+	agent := listenOn(t, p.address.Addr().String()+":0")
 	p.agent = netip.MustParseAddrPort(agent.Addr().String()).Port()
 	wg.Go(func() {
 		for {
@@ -128,25 +128,28 @@ func (p *pod) answer(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(w, p.name)
 }
 
-func listen(t testing.TB) net.Listener {
+func listenOn(t testing.TB, address string) net.Listener {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return listener
 }
 
-// ownAddress is a loopback address of this test alone: HAProxy cannot be asked
-// which port it took, and a port that was free a moment ago may not be. The test's
-// directory tells tests of one process apart, its process id those of others.
-func ownAddress(t testing.TB) string {
+// ownHost is a loopback address of this call alone: HAProxy cannot be asked which
+// port it took, and a port that was free a moment ago may not be. The test's
+// directory tells calls of one process apart, its process id those of others.
+func ownHost(t testing.TB) string {
 	t.Helper()
 	h := fnv.New32a()
 	fmt.Fprint(h, os.Getpid(), t.TempDir())
 	n := h.Sum32()
-	return fmt.Sprintf("127.%d.%d.%d:18080", 64+n>>16&63, n>>8&255, 1+n&127)
+	return fmt.Sprintf("127.%d.%d.%d", 64+n>>16&63, n>>8&255, 1+n&127)
 }
+
+// ownAddress is a port on such a host.
+func ownAddress(t testing.TB) string { return ownHost(t) + ":18080" }
 
 func (p *pod) endpoint() policy.Endpoint { return policy.Endpoint{Address: p.address, Ready: true} }
 

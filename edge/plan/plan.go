@@ -181,12 +181,12 @@ func (b *builder) backend(owner render.Backend, suffix string, redispatch bool, 
 	return name
 }
 
-// follow copies the owner's servers and closes those that hold an endpoint which
-// was not chosen. A free one stays open: it follows the owner's, which is closed.
+// follow copies the owner's servers and leaves open those that hold an endpoint
+// which was chosen.
 func follow(owner []render.Server, chosen []netip.AddrPort) []render.Server {
 	servers := slices.Clone(owner)
 	for i, server := range servers {
-		servers[i].Enabled = !server.Address.IsValid() || slices.Contains(chosen, server.Address)
+		servers[i].Enabled = server.Enabled && slices.Contains(chosen, server.Address)
 	}
 	return servers
 }

@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"secondhop/edge/haproxy"
 	"secondhop/edge/runtime"
 	"secondhop/internal/wait"
 )
@@ -63,7 +64,7 @@ func Start(ctx context.Context, paths Paths, log *slog.Logger) (*HAProxy, error)
 	}
 	h.readers.Go(func() { h.listen(out, log) })
 	go h.reap()
-	if _, err := h.serving(ctx, 0); err != nil {
+	if err := h.serving(ctx, haproxy.Worker{}); err != nil {
 		h.Kill()
 		return nil, fmt.Errorf("start haproxy: %w%s", err, h.said.suffix())
 	}
@@ -98,32 +99,50 @@ func (h *HAProxy) Done() <-chan struct{} { return h.done }
 // Err is how the master ended; call it after Done is closed.
 func (h *HAProxy) Err() error { return h.err }
 
-// serving waits for a worker other than former that answers on the runtime
-// socket, and returns its process id.
-func (h *HAProxy) serving(ctx context.Context, former int) (int, error) {
+// serving waits until a worker other than former answers on the runtime socket
+// and the master has it as the present one. The second matters because the master
+// replaces its own program during a reload, and a signal that meets it then is lost.
+func (h *HAProxy) serving(ctx context.Context, former haproxy.Worker) error {
 	ctx, cancel := context.WithTimeout(ctx, readyLimit)
 	defer cancel()
-	client := runtime.Client{Socket: h.paths.StatsSocket}
-	return wait.For(ctx, "a haproxy worker that serves", pollPeriod, func(ctx context.Context) (int, error) {
+	worker, master := runtime.Client{Socket: h.paths.StatsSocket}, runtime.Client{Socket: h.paths.MasterSocket}
+	var final error
+	err := wait.Until(ctx, "a haproxy worker that serves", pollPeriod, func(ctx context.Context) error {
 		select {
 		case <-h.done: // no use in waiting on
+			final = h.err
 			cancel()
-			return 0, h.err
+			return h.err
 		default:
 		}
-		pid, err := client.WorkerPID(ctx)
-		if err == nil && pid == former {
-			err = fmt.Errorf("worker %d still answers", former)
+		present, err := master.Worker(ctx)
+		if err != nil {
+			return err
 		}
-		return pid, err
+		if present.PID == former.PID {
+			if present.Reloads > former.Reloads {
+				final = fmt.Errorf("the new worker did not start, worker %d goes on", former.PID)
+				cancel()
+			}
+			return fmt.Errorf("worker %d is still the present one", former.PID)
+		}
+		pid, err := worker.WorkerPID(ctx)
+		if err == nil && pid != present.PID {
+			err = fmt.Errorf("worker %d answers, %d is the present one", pid, present.PID)
+		}
+		return err
 	})
+	if final != nil {
+		return final
+	}
+	return err
 }
 
 // Reload has the master start a new worker on the configuration file and returns
-// when it serves; the former worker then only finishes what it has begun.
+// when it serves; the former worker then only finishes what it has begun. When
+// the new one cannot start, the former goes on.
 func (h *HAProxy) Reload(ctx context.Context) error {
-	client := runtime.Client{Socket: h.paths.StatsSocket}
-	former, err := client.WorkerPID(ctx)
+	former, err := runtime.Client{Socket: h.paths.MasterSocket}.Worker(ctx)
 	if err != nil {
 		return fmt.Errorf("reload haproxy: %w", err)
 	}
@@ -131,7 +150,7 @@ func (h *HAProxy) Reload(ctx context.Context) error {
 	if err := h.cmd.Process.Signal(syscall.SIGUSR2); err != nil {
 		return fmt.Errorf("reload haproxy: %w", err)
 	}
-	if _, err := h.serving(ctx, former); err != nil {
+	if err := h.serving(ctx, former); err != nil {
 		return fmt.Errorf("reload haproxy: %w%s", err, h.said.suffix())
 	}
 	return nil

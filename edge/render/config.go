@@ -59,7 +59,7 @@ type Server struct {
 	Name string
 	// Address is zero for a place that is free.
 	Address netip.AddrPort
-	Enabled bool
+	Enabled bool // never for a free one
 }
 
 // Slot is a server that only the draw picks.

@@ -138,8 +138,7 @@ func (w *writer) failover(redispatch bool) {
 func (w *writer) server(b Backend, s Server, addresses Addresses) {
 	address, enabled := s.Address, s.Enabled
 	if addresses == RuntimeOnly || !address.IsValid() {
-		address = Placeholder()
-		enabled = b.Track != "" // a free server of the tracked backend is disabled already
+		address, enabled = Placeholder(), false
 	}
 	options := " check inter 2s"
 	if b.Track != "" {

@@ -4,6 +4,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -90,4 +91,26 @@ func (c Client) WorkerPID(ctx context.Context) (int, error) {
 		}
 	}
 	return 0, fmt.Errorf("haproxy show info: no line with Pid")
+}
+
+// Worker is the present worker; Socket must be the master's.
+func (c Client) Worker(ctx context.Context) (haproxy.Worker, error) {
+	text, err := c.Do(ctx, "show proc")
+	if err != nil {
+		return haproxy.Worker{}, err
+	}
+	workers, err := haproxy.ParseWorkers(strings.NewReader(text))
+	if err != nil {
+		return haproxy.Worker{}, err
+	}
+	if len(workers) == 0 {
+		return haproxy.Worker{}, errors.New("haproxy has no worker")
+	}
+	present := workers[0]
+	for _, w := range workers {
+		if w.Reloads < present.Reloads {
+			present = w
+		}
+	}
+	return present, nil
 }

@@ -44,17 +44,14 @@ func (d *diff) backend(b render.Backend, state map[name]haproxy.ServerState) err
 		if !ok {
 			return fmt.Errorf("haproxy has no server %s", id)
 		}
-		d.server(id, server, b.Track != "", now)
+		d.server(id, server, now)
 	}
 	return nil
 }
 
-func (d *diff) server(id name, want render.Server, follows bool, now haproxy.ServerState) {
+func (d *diff) server(id name, want render.Server, now haproxy.ServerState) {
 	if want.Address.IsValid() && want.Address != now.Address {
 		d.move = append(d.move, fmt.Sprintf("set server %s addr %s port %d", id, want.Address.Addr(), want.Address.Port()))
-	}
-	if !want.Address.IsValid() && !follows {
-		want.Enabled = false
 	}
 	switch {
 	case want.Enabled && now.ForcedMaintenance:

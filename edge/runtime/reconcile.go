@@ -72,7 +72,7 @@ func assume(backends []render.Backend) []haproxy.ServerState {
 	var states []haproxy.ServerState
 	for _, b := range backends {
 		for _, s := range b.Servers {
-			closed := !s.Enabled || !s.Address.IsValid() && b.Track == ""
+			closed := !s.Enabled
 			states = append(states, haproxy.ServerState{
 				Backend: b.Name, Server: s.Name, Address: s.Address, Maintenance: closed, ForcedMaintenance: closed,
 			})
