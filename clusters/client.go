@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"time"
 
 	"secondhop/clusters/engine"
 	"secondhop/internal/failure"
@@ -131,6 +132,18 @@ func (c *Client) Output(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("read the output of %s: %w", c.Name, err)
 	}
 	return out, nil
+}
+
+// stopLimit is what the client's program gets to end after SIGTERM.
+const stopLimit = 30 * time.Second
+
+// Stop asks the client's program to end and waits until it has; its output and exit
+// code stay readable. One that has ended already is fine.
+func (c *Client) Stop(ctx context.Context) error {
+	if _, err := engine.Run(ctx, "stop", "--time", strconv.Itoa(int(stopLimit.Seconds())), c.Name); err != nil {
+		return fmt.Errorf("stop %s: %w", c.Name, err)
+	}
+	return nil
 }
 
 // Remove ends and deletes the client; none being there is no failure.

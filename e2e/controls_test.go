@@ -1,0 +1,86 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/e2e-framework/pkg/envconf"
+	"sigs.k8s.io/e2e-framework/pkg/features"
+
+	"secondhop/internal/deploy"
+	"secondhop/internal/faults"
+	"secondhop/internal/runner"
+)
+
+// TestControls breaks the system on purpose, once for each kind of check, and
+// wants the check to turn red: a check that cannot fail is a defect.
+func TestControls(t *testing.T) {
+	const group = "negative controls"
+	control := func(name string, assess func(ctx context.Context, t *testing.T)) features.Feature {
+		return features.New(name).Assess(name, func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+			assess(ctx, t)
+			return ctx
+		}).Feature()
+	}
+	environment.Test(t,
+		control("an app that exits at SIGTERM, with redispatch off, drops requests", func(ctx context.Context, t *testing.T) {
+			app := steady(ctx, t, deploy.AppSpec{Placement: uneven, Stop: deploy.StopExit, Grace: -1, RedispatchOff: true})
+			outcome := run(ctx, t, app, runner.Scenario{
+				Name:   "control-drops",
+				Load:   runner.Load{Rate: timingRate},
+				Before: 5 * time.Second,
+				Events: []faults.Event{lab.RestartAll(app)},
+				After:  5 * time.Second,
+			})
+			assert(t, group, lab.ControlDrops(outcome))
+		}),
+		control("an agent that never says ready keeps every slot shut", func(ctx context.Context, t *testing.T) {
+			app := steady(ctx, t, deploy.AppSpec{Placement: uneven, Agent: deploy.AgentNeverReady})
+			outcome := run(ctx, t, app, runner.Scenario{
+				Name: "control-never-ready",
+				Load: runner.Load{Rate: countRate, Requests: 20_000},
+			})
+			assertions, err := lab.ControlNeverReady(outcome)
+			require.NoError(t, err)
+			assert(t, group, assertions...)
+		}),
+		control("an operator that frees a slot at the deletion timestamp is caught", func(ctx context.Context, t *testing.T) {
+			require.NoError(t, lab.Reinstall(ctx, deploy.Options{UsherArgs: []string{"--fault=free-slot-at-deletion"}}))
+			defer restore(ctx, t)
+			app := steady(ctx, t, deploy.AppSpec{Placement: uneven})
+			outcome := run(ctx, t, app, runner.Scenario{
+				Name:   "control-slot-rule",
+				Load:   runner.Load{Rate: timingRate},
+				Before: 5 * time.Second,
+				Events: []faults.Event{lab.RestartAll(app)},
+				After:  5 * time.Second,
+			})
+			assert(t, group, lab.ControlSlotRule(outcome))
+		}),
+		control("server addresses that only the running HAProxy knows, and a reload, are caught", func(ctx context.Context, t *testing.T) {
+			require.NoError(t, lab.Reinstall(ctx, deploy.Options{EdgeArgs: []string{"--addresses=runtime-only"}}))
+			defer restore(ctx, t)
+			app := steady(ctx, t, deploy.AppSpec{Placement: uneven})
+			outcome := run(ctx, t, app, runner.Scenario{
+				Name:   "control-runtime-only",
+				Load:   runner.Load{Rate: timingRate},
+				Before: 5 * time.Second,
+				Events: []faults.Event{lab.Reload()},
+				After:  15 * time.Second,
+			})
+			assertions, err := lab.ControlRuntimeOnly(ctx, app, outcome)
+			require.NoError(t, err)
+			assert(t, group, assertions...)
+		}),
+	)
+}
+
+// restore puts the lab's own parts back as they should be.
+func restore(ctx context.Context, t *testing.T) {
+	t.Helper()
+	require.NoError(t, lab.Reinstall(ctx, deploy.Options{}))
+}

@@ -1,0 +1,257 @@
+package runner
+
+import (
+	"fmt"
+	"time"
+
+	"secondhop/internal/deploy"
+	"secondhop/internal/locality"
+	"secondhop/internal/measure"
+	"secondhop/internal/report"
+	"secondhop/internal/units"
+)
+
+// Pair is one load against the baseline and against slots.
+type Pair struct{ Baseline, Slots *Outcome }
+
+// headBytes is the HTTP head of an answer of the demo application with what
+// the edge adds, within a few bytes.
+const headBytes = 330
+
+// cutTolerance is by how much a cut may differ from the formula: 2 points.
+const cutTolerance = 0.02
+
+// splitTolerance is by how much the classes of inbound bytes may miss the whole.
+const splitTolerance = 0.01
+
+// expected is what both runs of the pair should have done.
+func (p Pair) expected() (baseline, slots locality.Expected, err error) {
+	if baseline, err = p.Baseline.Expect(locality.Endpoints); err != nil {
+		return baseline, slots, err
+	}
+	slots, err = p.Slots.Expect(locality.Slots)
+	return baseline, slots, err
+}
+
+// traffic is the model of what one request costs on the wire.
+func (p Pair) traffic() locality.Traffic {
+	s := p.Baseline.Summary
+	answer := float64(s.BodyBytes) / float64(max(1, s.Requests-s.Failed))
+	return locality.SameOnBothHops(float64(s.RequestBytes), answer+headBytes)
+}
+
+// inPerRequest is a node's inbound bytes for each request of the whole load.
+func (o *Outcome) inPerRequest(node string) float64 { return o.bytes(node).InPerRequest() }
+
+// bytes is what a node's link carried because of the load. Counting begins before
+// the first request and ends after the last; the background of the time between,
+// which flows on, is taken off.
+func (o *Outcome) bytes(node string) measure.Traffic {
+	link := o.Observed.Links[node]
+	idle := 1 - o.Summary.Elapsed.Seconds()/link.Window.Seconds()
+	return measure.Traffic{
+		In:       float64(link.In.Bytes) - idle*o.backgroundBytes(node),
+		Out:      float64(link.Out.Bytes),
+		Requests: int64(o.Summary.Requests),
+	}
+}
+
+// backgroundBytes is the background that a node received while it was observed,
+// in bytes on the wire.
+func (o *Outcome) backgroundBytes(node string) float64 {
+	background := o.Observed.Split[node].Background
+	return locality.EthernetWire().FromCounter(float64(background.Bytes), float64(background.Packets))
+}
+
+// meanIn is the mean of all nodes.
+func (o *Outcome) meanIn() float64 {
+	var sum float64
+	for _, node := range o.Nodes {
+		sum += o.inPerRequest(node)
+	}
+	return sum / float64(len(o.Nodes))
+}
+
+// predictedCuts are the parts by which inbound bytes should fall: per node and of
+// the mean. Background stays as it was.
+func (p Pair) predictedCuts() (nodes []float64, mean float64, err error) {
+	baseline, slots, err := p.expected()
+	if err != nil {
+		return nil, 0, err
+	}
+	wire := locality.EthernetWire().Split()
+	before := locality.Bytes(baseline, p.traffic(), wire)
+	after := locality.Bytes(slots, p.traffic(), wire)
+	var sumBefore, sumAfter float64
+	for i, node := range p.Baseline.Nodes {
+		background := p.Baseline.backgroundIn(node)
+		in, out := before[i].In()+background, after[i].In()+background
+		nodes = append(nodes, measure.CutOf(in, out))
+		sumBefore, sumAfter = sumBefore+in, sumAfter+out
+	}
+	return nodes, measure.CutOf(sumBefore, sumAfter), nil
+}
+
+// backgroundIn is the background that a node received for each request of the
+// whole load while there was load, in bytes on the wire.
+func (o *Outcome) backgroundIn(node string) float64 {
+	busy := o.Summary.Elapsed.Seconds() / o.Observed.Links[node].Window.Seconds()
+	return busy * o.backgroundBytes(node) / float64(o.Summary.Requests)
+}
+
+// CutEqualsFormula is that the inbound bytes of every node, and their mean, fall
+// by what the formula says, and that the classes of bytes add up.
+func (l *Lab) CutEqualsFormula(p Pair) ([]measure.Assertion, error) {
+	nodes, mean, err := p.predictedCuts()
+	if err != nil {
+		return nil, err
+	}
+	assertions := p.sound()
+	for i, node := range p.Baseline.Nodes {
+		assertions = append(assertions, measure.Cut("inbound-cut", node,
+			p.Baseline.inPerRequest(node), p.Slots.inPerRequest(node), nodes[i], cutTolerance))
+	}
+	return append(assertions, measure.Cut("inbound-cut", "mean of all nodes", p.Baseline.meanIn(), p.Slots.meanIn(), mean, cutTolerance)), nil
+}
+
+// sound is what both runs of a pair need before their bytes mean anything.
+func (p Pair) sound() []measure.Assertion {
+	var assertions []measure.Assertion
+	for _, o := range []*Outcome{p.Baseline, p.Slots} {
+		assertions = append(assertions,
+			measure.Generator("generator", o.Scenario.Name, o.Summary),
+			o.Tally(o.Whole()).Drops("drops", o.Scenario.Name))
+		assertions = append(assertions, o.partsAddUp()...)
+	}
+	return assertions
+}
+
+// partsAddUp is that every inbound byte of every node is in exactly one class.
+func (o *Outcome) partsAddUp() []measure.Assertion {
+	var assertions []measure.Assertion
+	for _, node := range o.Nodes {
+		s := o.Observed.Split[node]
+		assertions = append(assertions, measure.Parts("inbound-split", node+", "+o.Scenario.Name, float64(s.Whole.Bytes), splitTolerance,
+			float64(s.HopOneRequests.Bytes), float64(s.HopTwoRequests.Bytes), float64(s.HopTwoAnswers.Bytes),
+			float64(s.Background.Bytes), float64(s.Rest.Bytes)))
+	}
+	return assertions
+}
+
+// BottleneckLoad is the load at which every node's link is used inbound to the
+// given part and hop two is the given share of all inbound bytes. With hop two
+// costing h2 bytes per request on all links together, the rate is
+// share x used / h2; background fills up what is missing on each node.
+func (l *Lab) BottleneckLoad(app *deploy.App, answer units.Bytes, link units.BitRate, used, share float64) (Load, error) {
+	placement := locality.Placement{}
+	for _, worker := range l.Cluster.Workers() {
+		placement.Pods = append(placement.Pods, app.PodsPerNode[worker.Name])
+	}
+	expected, err := locality.Expect(locality.Endpoints, placement, locality.Options{})
+	if err != nil {
+		return Load{}, err
+	}
+	const requestBytes = 120
+	wire := locality.EthernetWire().Split()
+	nodes := locality.Bytes(expected, locality.SameOnBothHops(requestBytes, float64(answer)+headBytes), wire)
+	perNode := used * float64(link.BytesIn(time.Second))
+	rate := share * perNode * float64(len(nodes)) / locality.Sum(nodes).HopTwoIn()
+	load := Load{Rate: rate, Answer: answer, Background: map[string]units.BitRate{}}
+	for i, worker := range l.Cluster.Workers() {
+		missing := perNode - rate*nodes[i].In()
+		if missing < 0 {
+			return Load{}, fmt.Errorf("hop two cannot be only %.0f %% of what %s receives: its requests alone are more", 100*share, worker.Name)
+		}
+		// The sender is told the rate of data, which is 1448 of 1514 bytes on the wire.
+		load.Background[worker.Name] = units.RateOf(units.Bytes(missing*wire.Segment/(wire.Segment+wire.Header)), time.Second)
+	}
+	return load, nil
+}
+
+// FreeCapacityGrows is the case in which inbound is the bottleneck: links used to
+// the given part, hop two about a third of it. The cut is smaller then, and the
+// capacity that becomes free is worth more.
+func (l *Lab) FreeCapacityGrows(p Pair, link units.BitRate, used float64) ([]measure.Assertion, error) {
+	_, mean, err := p.predictedCuts()
+	if err != nil {
+		return nil, err
+	}
+	share := p.Baseline.hopTwoShare()
+	before, after := p.Baseline.utilisation(link), p.Slots.utilisation(link)
+	return append(p.sound(),
+		measure.Within("hop-two-share", "of inbound bytes, all nodes", "share", share, 0.32, 0.31, 0.33),
+		measure.Within("utilisation", "inbound, all nodes, baseline", "share", before, used, used-0.02, used+0.02),
+		measure.Cut("inbound-cut", "mean of all nodes", p.Baseline.meanIn(), p.Slots.meanIn(), mean, cutTolerance),
+		measure.Growth("free-capacity", "growth, mean of all nodes", before, after, mean, cutTolerance),
+	), nil
+}
+
+// hopTwoShare is the part of all inbound bytes that hop two causes while there is
+// load.
+func (o *Outcome) hopTwoShare() float64 {
+	var hopTwo, whole float64
+	for _, node := range o.Nodes {
+		split := o.Observed.Split[node]
+		idle := 1 - o.Summary.Elapsed.Seconds()/o.Observed.Links[node].Window.Seconds()
+		hopTwo += float64(split.HopTwo())
+		whole += float64(split.Whole.Bytes) - idle*float64(split.Background.Bytes)
+	}
+	return hopTwo / whole
+}
+
+// utilisation is the used part of all links together, inbound, while there was load.
+func (o *Outcome) utilisation(link units.BitRate) float64 {
+	var used units.Bytes
+	for _, node := range o.Nodes {
+		used += units.Bytes(o.bytes(node).In)
+	}
+	return float64(units.RateOf(used, o.Summary.Elapsed)) / float64(link) / float64(len(o.Nodes))
+}
+
+// overloaded is the response time beyond which nobody would call a system up.
+const overloaded = time.Second
+
+// SlotsCarryWhatDropped is that one offered load overloads the links of the
+// baseline, which drops, and is carried by slots without a single failure.
+func (l *Lab) SlotsCarryWhatDropped(p Pair) []measure.Assertion {
+	baseline, slots := p.Baseline.Tally(p.Baseline.Whole()), p.Slots.Tally(p.Slots.Whole())
+	var dropped float64
+	for _, node := range p.Baseline.Nodes {
+		link := p.Baseline.Observed.Links[node]
+		dropped += float64(link.In.Drops) + float64(link.Out.Drops)
+	}
+	return []measure.Assertion{
+		measure.AtLeast("overload", "frames dropped by the links, baseline", "count", dropped, 1),
+		measure.AtLeast("overload", "requests failed, baseline", "requests", float64(baseline.Failed), 1),
+		measure.AtLeast("overload", "p99 of response times, baseline", "seconds", baseline.Response().Quantile(0.99).Seconds(), overloaded.Seconds()),
+		measure.Generator("generator", p.Slots.Scenario.Name, p.Slots.Summary),
+		slots.Drops("drops", p.Slots.Scenario.Name),
+	}
+}
+
+// CutRows adds both runs of a pair to the table of results.
+func (l *Lab) CutRows(group string, p Pair) error {
+	baseline, slots, err := p.expected()
+	if err != nil {
+		return err
+	}
+	nodes, mean, err := p.predictedCuts()
+	if err != nil {
+		return err
+	}
+	rows := []report.Row{p.Baseline.row(group, baseline, p.Baseline.Whole()), p.Slots.row(group, slots, p.Slots.Whole())}
+	for i, o := range []*Outcome{p.Baseline, p.Slots} {
+		var traffic []measure.Traffic
+		for _, node := range o.Nodes {
+			traffic = append(traffic, o.bytes(node))
+		}
+		rows[i].AddBytes(traffic, nil)
+	}
+	rows[1].AddCut(rows[0], nodes, mean)
+	for _, row := range rows {
+		if err := l.Results.Row(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}

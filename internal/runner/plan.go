@@ -1,0 +1,82 @@
+package runner
+
+import (
+	"fmt"
+	"math"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"secondhop/clusters"
+	"secondhop/internal/deploy"
+	"secondhop/loadgen"
+)
+
+// Bounds of what the client does, chosen for two cores that carry the whole lab.
+const (
+	connectionsPerTarget = 32
+	requestTimeout       = 15 * time.Second
+	// longest ends a run whose events do not come to an end.
+	longest = 8 * time.Minute
+)
+
+// latenessBound is the lateness p99 beyond which a run is invalid. The generator
+// alone is far below a millisecond; here it shares two cores with five nodes, and
+// response times count from the scheduled instant anyway, so that lateness cannot
+// hide anything. It is a bound on how uneven the offered load may get.
+const latenessBound = 250 * time.Millisecond
+
+// planOf turns a load into what the generator reads.
+func planOf(load Load, workers []clusters.Node, app *deploy.App) loadgen.Plan {
+	port := load.Port
+	if port == 0 {
+		port = PolicyPort
+	}
+	plan := loadgen.Plan{
+		Rate:                 load.Rate,
+		Duration:             loadgen.Duration(longest),
+		Count:                load.Requests,
+		OpenEnded:            load.Requests == 0,
+		Method:               "GET",
+		Host:                 app.Spec.Host,
+		Path:                 "/",
+		Connection:           loadgen.KeepAlive,
+		ConnectionsPerTarget: connectionsPerTarget,
+		Timeout:              loadgen.Duration(requestTimeout),
+		Spread:               loadgen.SpreadEven,
+		SpreadBy:             loadgen.ByRequest,
+		Limits:               &loadgen.Limits{LatenessP99: loadgen.Duration(latenessBound)},
+	}
+	if load.Requests > 0 {
+		seconds := math.Ceil(float64(load.Requests)/load.Rate) + 1
+		plan.Duration = loadgen.Duration(time.Duration(seconds) * time.Second)
+	}
+	if load.Answer > 0 {
+		plan.Path = "/?size=" + strconv.FormatInt(int64(load.Answer), 10)
+	}
+	if load.Probe {
+		plan.Probe = &loadgen.Probe{
+			Path: "/-/ready", Interval: loadgen.Duration(time.Second), Timeout: loadgen.Duration(time.Second), Fall: 2, Rise: 2,
+		}
+	}
+	for _, worker := range workers {
+		address := netip.AddrPortFrom(worker.Address, uint16(port))
+		plan.Targets = append(plan.Targets, loadgen.Target{Node: worker.Name, Address: address.String()})
+	}
+	return plan
+}
+
+// validate says what is wrong with a scenario before anything is sent.
+func (s Scenario) validate() error {
+	switch {
+	case s.Name == "":
+		return fmt.Errorf("scenario without a name")
+	case s.Load.Rate <= 0:
+		return fmt.Errorf("scenario %s: rate %v is not positive", s.Name, s.Load.Rate)
+	case s.Load.Requests == 0 && len(s.Events) == 0:
+		return fmt.Errorf("scenario %s: neither a number of requests nor events that end it", s.Name)
+	case s.Load.Requests > 0 && len(s.Events) > 0:
+		return fmt.Errorf("scenario %s: events end the run, so a number of requests cannot", s.Name)
+	}
+	return nil
+}

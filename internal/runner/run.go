@@ -1,0 +1,217 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"secondhop/clusters"
+	"secondhop/internal/cleanup"
+	"secondhop/internal/deploy"
+	"secondhop/internal/faults"
+	"secondhop/internal/measure"
+	"secondhop/internal/observe"
+	"secondhop/internal/wait"
+	"secondhop/loadgen"
+)
+
+// Deploy removes the application of the last scenario, puts the given one into the
+// lab and waits until it is steady: every slot and every server as it will stay.
+func (l *Lab) Deploy(ctx context.Context, spec deploy.AppSpec) (*deploy.App, error) {
+	started := time.Now()
+	app, err := l.Parts.DeployApp(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.Steady(ctx, app); err != nil {
+		return nil, err
+	}
+	l.say("%s on %s is steady after %s", app.Spec.Policy, PlacementName(spec.Placement), time.Since(started).Round(time.Second))
+	return app, nil
+}
+
+// steadyLimit is how long an application may take to become steady. The slowest
+// part is pods that take their time to end.
+const steadyLimit = 3 * time.Minute
+
+// Steady waits until the application is as it will stay.
+func (l *Lab) Steady(ctx context.Context, app *deploy.App) error {
+	ctx, cancel := context.WithTimeout(ctx, steadyLimit)
+	defer cancel()
+	return l.Parts.WaitSteady(ctx, app)
+}
+
+// Run sends the scenario's load to the application while its events happen, and
+// returns everything that was seen. The load has ended and nothing is left of the
+// run but the results when it returns.
+func (l *Lab) Run(ctx context.Context, app *deploy.App, scenario Scenario) (_ *Outcome, err error) {
+	if err := scenario.validate(); err != nil {
+		return nil, err
+	}
+	l.say("running %s", scenario.Name)
+	var undo cleanup.Stack
+	defer func() { err = errors.Join(err, undo.Run(ctx, cleanupLimit)) }()
+	outcome, err := l.newOutcome(app, scenario)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.startBackground(ctx, scenario.Load, &undo); err != nil {
+		return nil, err
+	}
+	watch, err := observe.Begin(ctx, l.Parts, app, observe.Options{SinkPort: sinkPort})
+	if err != nil {
+		return nil, err
+	}
+	undo.Push("observers", watch.Stop)
+	client, err := l.startLoad(ctx, app, outcome, &undo)
+	if err != nil {
+		return nil, err
+	}
+	happened, err := drive(ctx, scenario, client)
+	if err != nil {
+		return nil, err
+	}
+	if outcome.Observed, err = watch.End(ctx); err != nil {
+		return nil, err
+	}
+	return outcome, outcome.read(happened)
+}
+
+// newOutcome prepares the folder of a run's results.
+func (l *Lab) newOutcome(app *deploy.App, scenario Scenario) (*Outcome, error) {
+	dir := filepath.Join(l.Dir, scenario.Name)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("results of %s: %w", scenario.Name, err)
+	}
+	outcome := &Outcome{Scenario: scenario, Dir: dir, Nodes: l.Cluster.WorkerNames()}
+	for _, node := range l.Cluster.Workers() {
+		outcome.Placement.Pods = append(outcome.Placement.Pods, app.PodsPerNode[node.Name])
+		outcome.Placement.Zones = append(outcome.Placement.Zones, node.Zone)
+	}
+	return outcome, l.Results.Artifact(scenario.Name, "every request of "+scenario.Name+" and what was observed meanwhile")
+}
+
+// startLoad starts the client and waits until its first requests are answered.
+func (l *Lab) startLoad(ctx context.Context, app *deploy.App, o *Outcome, undo *cleanup.Stack) (*clusters.Client, error) {
+	plan, err := planOf(o.Scenario.Load, l.Cluster.Workers(), app).JSON()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(o.Dir, "plan.json"), plan, 0o644); err != nil {
+		return nil, fmt.Errorf("write the plan of the load: %w", err)
+	}
+	client, err := l.Cluster.StartClient(ctx, "client", clusters.ClientOptions{
+		Image: l.loadgen, ResultDir: o.Dir,
+		Args: []string{"run", "--plan", clusters.ResultMount + "/plan.json", "--out", clusters.ResultMount},
+	})
+	if err != nil {
+		return nil, err
+	}
+	undo.Push("client", client.Remove)
+	beginning, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	return client, wait.Until(beginning, "the first answers", 50*time.Millisecond, func(ctx context.Context) error {
+		info, err := os.Stat(filepath.Join(o.Dir, loadgen.RecordsFile))
+		if err == nil && info.Size() == 0 {
+			err = errors.New("none yet")
+		}
+		return err
+	})
+}
+
+// drive lets the events happen under load and returns when the load has ended.
+func drive(ctx context.Context, scenario Scenario, client *clusters.Client) ([]happened, error) {
+	ctx, cancel := context.WithTimeout(ctx, longest+time.Minute)
+	defer cancel()
+	var all []happened
+	if len(scenario.Events) > 0 {
+		if err := pass(ctx, scenario.Before); err != nil {
+			return nil, err
+		}
+		for _, event := range scenario.Events {
+			one, err := provoke(ctx, event)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, one)
+		}
+		if err := pass(ctx, scenario.After); err != nil {
+			return nil, err
+		}
+		if err := client.Stop(ctx); err != nil {
+			return nil, err
+		}
+	}
+	code, err := client.Wait(ctx)
+	if err == nil && code != 0 {
+		output, _ := client.Output(ctx)
+		err = fmt.Errorf("the load generator ended with exit code %d: %s", code, lastLine(output))
+	}
+	return all, err
+}
+
+// happened is an event that took effect, in wall time.
+type happened struct {
+	event   faults.Event
+	outcome faults.Outcome
+}
+
+// provoke applies an event, sees that it took effect, and undoes what it left.
+func provoke(ctx context.Context, event faults.Event) (_ happened, err error) {
+	defer func() {
+		undoing, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupLimit)
+		defer cancel()
+		err = errors.Join(err, event.Undo(undoing))
+	}()
+	if err := event.Apply(ctx); err != nil {
+		return happened{}, fmt.Errorf("%s: %w", event.Name(), err)
+	}
+	outcome, err := event.Confirm(ctx)
+	if err != nil {
+		return happened{}, fmt.Errorf("%s: %w", event.Name(), err)
+	}
+	return happened{event, outcome}, nil
+}
+
+// pass lets load go on for a time that the scenario asks for.
+func pass(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// read takes in what the client and the observers have left.
+func (o *Outcome) read(happened []happened) (err error) {
+	if o.Summary, err = loadgen.ReadSummary(filepath.Join(o.Dir, loadgen.SummaryFile)); err != nil {
+		return err
+	}
+	if o.Records, err = measure.ReadRecordFile(filepath.Join(o.Dir, loadgen.RecordsFile)); err != nil {
+		return err
+	}
+	for _, h := range happened {
+		o.Events = append(o.Events, Happening{
+			Event: h.event, Detail: h.outcome.Detail,
+			Applied: o.clock().FromWall(h.outcome.Applied), Done: o.clock().FromWall(h.outcome.Done),
+		})
+	}
+	text, err := json.MarshalIndent(o.Observed, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write what was observed: %w", err)
+	}
+	return os.WriteFile(filepath.Join(o.Dir, "observed.json"), text, 0o644)
+}
+
+func lastLine(text string) string {
+	lines := bytes.Split(bytes.TrimSpace([]byte(text)), []byte("\n"))
+	return string(lines[len(lines)-1])
+}
