@@ -210,7 +210,11 @@ func startEdge(t testing.TB, first plan.Snapshot, change func(*Options)) *rig {
 		url: "http://" + options.Process.Bind, plain: "http://" + options.Process.PlainBind,
 	}
 	go func() { r.ended <- r.Run(ctx) }()
-	t.Cleanup(func() { r.end(); http.DefaultClient.CloseIdleConnections() })
+	t.Cleanup(func() {
+		if err := r.end(); err != nil {
+			t.Errorf("Run = %v", err)
+		}
+	})
 	r.until("health page", func(context.Context) error { return r.health(http.StatusOK) })
 	return r
 }
@@ -219,8 +223,10 @@ func startEdge(t testing.TB, first plan.Snapshot, change func(*Options)) *rig {
 func (r *rig) end() error {
 	r.stop()
 	select {
-	case err := <-r.ended:
-		close(r.ended)
+	case err, first := <-r.ended:
+		if first {
+			close(r.ended)
+		}
 		return err
 	case <-time.After(20 * time.Second):
 		r.t.Error("edge did not end")
@@ -266,6 +272,7 @@ func get(url string) (*http.Response, error) {
 type client struct {
 	conn net.Conn
 	in   *bufio.Reader
+	host string
 }
 
 func dial(address string) (*client, error) {
@@ -273,7 +280,7 @@ func dial(address string) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &client{conn: conn, in: bufio.NewReader(conn)}, nil
+	return &client{conn: conn, in: bufio.NewReader(conn), host: "shop.example"}, nil
 }
 
 // do sends one request and reads the whole answer.
@@ -281,12 +288,12 @@ func (c *client) do(method, path, body string) (*http.Response, error) {
 	if err := c.conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		return nil, err
 	}
-	_, err := io.WriteString(c.conn, method+" "+path+" HTTP/1.1\r\nHost: shop.example\r\nContent-Length: "+
+	_, err := io.WriteString(c.conn, method+" "+path+" HTTP/1.1\r\nHost: "+c.host+"\r\nContent-Length: "+
 		strconv.Itoa(len(body))+"\r\n\r\n"+body)
 	if err != nil {
 		return nil, err
 	}
-	response, err := http.ReadResponse(c.in, nil)
+	response, err := http.ReadResponse(c.in, &http.Request{Method: method})
 	if err != nil {
 		return nil, err
 	}

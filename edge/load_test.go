@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -9,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"secondhop/internal/wait"
 )
 
 // load is a few keep-alive clients that never rest for long, until stopped.
@@ -89,6 +92,23 @@ func (l *load) so() map[string]int {
 	served := l.served
 	l.served = map[string]int{}
 	return served
+}
+
+// until waits until n requests were answered since the last call of so.
+func (l *load) until(t testing.TB, n int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	defer cancel()
+	if err := wait.Until(ctx, fmt.Sprint(n, " answers"), 5*time.Millisecond, func(context.Context) error {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if sum := total(l.served); sum < n {
+			return fmt.Errorf("%d so far, failures: %v", sum, l.failures)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // stop ends the clients and returns all failures.

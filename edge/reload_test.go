@@ -131,14 +131,7 @@ func TestReloadUnderLoadLosesNothing(t *testing.T) {
 			t.Errorf("slot0 after reload %d: %s weight %d: its state was not handed on", i, s.Status, s.Weight)
 		}
 		requests.so()
-		r.until("a hundred answers", func(context.Context) error {
-			requests.mu.Lock()
-			defer requests.mu.Unlock()
-			if sum := total(requests.served); sum < 100 {
-				return fmt.Errorf("%d so far", sum)
-			}
-			return nil
-		})
+		requests.until(t, 100)
 		served := requests.so()
 		n += total(served)
 		closed += served["slot1"]

@@ -150,7 +150,9 @@ func (h *HAProxy) Reload(ctx context.Context) error {
 	if err := h.cmd.Process.Signal(syscall.SIGUSR2); err != nil {
 		return fmt.Errorf("reload haproxy: %w", err)
 	}
-	if err := h.serving(ctx, former); err != nil {
+	// From here on there is no way back: to stop in the middle would be to send the
+	// master a signal when it cannot take one.
+	if err := h.serving(context.WithoutCancel(ctx), former); err != nil {
 		return fmt.Errorf("reload haproxy: %w%s", err, h.said.suffix())
 	}
 	return nil
@@ -170,6 +172,9 @@ func (h *HAProxy) Stop(limit time.Duration) error {
 		return fmt.Errorf("stop haproxy: still busy after %s, killed", limit)
 	}
 }
+
+// Signal sends a signal to the master.
+func (h *HAProxy) Signal(s os.Signal) error { return h.cmd.Process.Signal(s) }
 
 // Kill ends HAProxy and its workers at once.
 func (h *HAProxy) Kill() {
