@@ -66,8 +66,13 @@ func (r *run) move(target int, up bool, probe error) {
 	if probe != nil {
 		reason = probe.Error()
 	}
+	// Stamped so that between two events no request is given to a target that is out.
+	when := r.clock.now()
 	r.balancer.Set(target, up)
-	r.events.add(Event{At: r.clock.now(), Node: r.plan.Targets[target].Node, Up: up, Reason: reason})
+	if !up {
+		when = r.clock.now()
+	}
+	r.events.add(Event{At: when, Node: r.plan.Targets[target].Node, Up: up, Reason: reason})
 	if up {
 		return
 	}

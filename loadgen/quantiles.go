@@ -11,6 +11,7 @@ import (
 type histogram struct {
 	h   *hdrhistogram.Histogram
 	max int64
+	sum int64 // 292 years of response times fit
 }
 
 const histogramTop = int64(15 * time.Minute)
@@ -20,10 +21,11 @@ func newHistogram() *histogram {
 }
 
 // record takes one time; a negative one counts as 0 and one past the top as the
-// top, while the exact maximum is kept beside.
+// top; the exact maximum and sum are kept beside.
 func (h *histogram) record(d time.Duration) {
 	ns := max(int64(d), 0)
 	h.max = max(h.max, ns)
+	h.sum += ns
 	// It fails for values past the top only.
 	_ = h.h.RecordValue(min(ns, histogramTop))
 }
@@ -33,8 +35,9 @@ func (h *histogram) quantiles() Quantiles {
 		// A bucket reports its upper edge, which can lie beyond the largest value.
 		return time.Duration(min(h.h.ValueAtQuantile(percent), h.max))
 	}
+	n := h.h.TotalCount()
 	return Quantiles{
-		N: h.h.TotalCount(), Mean: time.Duration(h.h.Mean()),
+		N: n, Mean: time.Duration(h.sum / max(n, 1)),
 		P50: at(50), P90: at(90), P99: at(99), P999: at(99.9), Max: time.Duration(h.max),
 	}
 }

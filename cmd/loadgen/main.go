@@ -32,8 +32,19 @@ func execute(ctx context.Context, args []string) int {
 		return failure.Input(err, cmd.CommandPath()+" --help lists the flags")
 	})
 	root.AddCommand(newRunCommand(), newFloodCommand(), newSinkCommand(), newBenchServerCommand())
+	begun := false
+	for _, cmd := range root.Commands() {
+		carryOut := cmd.RunE
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			begun = true
+			return carryOut(cmd, args)
+		}
+	}
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	if !begun { // cobra has refused the command line
+		err = failure.Input(err, "loadgen --help lists the commands")
+	}
 	if err == nil {
 		return 0
 	}
