@@ -50,8 +50,9 @@ func newRootCommand() *cobra.Command {
 	})
 	root.AddCommand(
 		// one line per command, in the order in which a newcomer meets them
+		newDoctorCommand(),
 		newImageCommand(),
-		newUpCommand(nil),
+		newUpCommand(equip),
 		newDownCommand(),
 		newStatusCommand(),
 		newLinksCommand(),
