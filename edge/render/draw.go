@@ -13,10 +13,8 @@ const DrawRange = 480
 // Draw writes the rules and servers of slots alone, to be pasted into a backend
 // that has regular servers. serverOptions is added to each server line.
 func Draw(w io.Writer, slots []Slot, serverOptions string) error {
-	for _, slot := range slots {
-		if err := word(slot.Address); err != nil {
-			return fmt.Errorf("address of %s: %w", slot.Name(), err)
-		}
+	if err := validSlots(slots); err != nil {
+		return fmt.Errorf("render draw: %w", err)
 	}
 	out := &writer{Writer: bufio.NewWriter(w)}
 	out.failover(true)

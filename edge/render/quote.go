@@ -25,7 +25,7 @@ func word(text string) error {
 	return nil
 }
 
-// line refuses what cannot stand on one line, even quoted.
+// oneLine refuses what cannot stand on one line, even quoted.
 func oneLine(text string) error {
 	if i := strings.IndexFunc(text, unicode.IsControl); i >= 0 {
 		return fmt.Errorf("%q has a control character", text)
@@ -52,6 +52,18 @@ func (c Config) validate() error {
 	for _, b := range c.Backends {
 		if err := oneLine(b.Name); err != nil {
 			return fmt.Errorf("render backend: %w", err)
+		}
+		if err := validSlots(b.Slots); err != nil {
+			return fmt.Errorf("render backend %s: %w", b.Name, err)
+		}
+	}
+	return nil
+}
+
+func validSlots(slots []Slot) error {
+	for _, slot := range slots {
+		if err := word(slot.Address); err != nil {
+			return fmt.Errorf("address of %s: %w", slot.Name(), err)
 		}
 	}
 	return nil
