@@ -20,6 +20,8 @@ type machine struct {
 	run  func(ctx context.Context, argv ...string) (string, error)
 	look func(program string) (string, error)
 	euid int
+	// aptUpdated says that apt's lists were refreshed in this process.
+	aptUpdated bool
 }
 
 // thisMachine is the machine that the program runs on.

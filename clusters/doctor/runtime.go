@@ -165,6 +165,35 @@ func (m *machine) removeWrapper(ctx context.Context) error {
 	return errors.Join(reloaded, err, m.remove(daemonJSONBackup), m.remove(filepath.Dir(capdropPath)))
 }
 
+// wrapperInstalled says whether the engine's configuration names our runtime,
+// whoever put it there.
+func (m *machine) wrapperInstalled() bool {
+	text, err := os.ReadFile(m.path(daemonJSONPath))
+	if err != nil {
+		return false
+	}
+	_, runtimes, err := parseDaemonJSON(text)
+	return err == nil && runtimes[runtimeName] != nil
+}
+
+// wrapperUsers names the containers that were started through the wrapper: they
+// could be neither entered nor stopped properly without it.
+func (m *machine) wrapperUsers(ctx context.Context) ([]string, error) {
+	ids, err := m.run(ctx, "docker", "ps", "--all", "--quiet", "--no-trunc")
+	if err != nil || strings.TrimSpace(ids) == "" {
+		return nil, err
+	}
+	argv := append([]string{"docker", "inspect", "--format", "{{.HostConfig.Runtime}} {{.Name}}"}, strings.Fields(ids)...)
+	text, err := m.run(ctx, argv...)
+	var names []string
+	for line := range strings.Lines(text) {
+		if name, ours := strings.CutPrefix(strings.TrimSpace(line), runtimeName+" /"); ours {
+			names = append(names, name)
+		}
+	}
+	return names, err
+}
+
 // reloadEngine makes the engine read its configuration again and waits until
 // its default runtime is the wanted one.
 func (m *machine) reloadEngine(ctx context.Context, want string) error {

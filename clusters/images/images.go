@@ -50,8 +50,8 @@ func (o Options) progress() io.Writer {
 // ownRepository is the name of node images that were assembled here.
 const ownRepository = "secondhop/node"
 
-// officialRef is the name of kind's own image of a version.
-func officialRef(version string) string { return "kindest/node:v" + version }
+// OfficialRef is the name of kind's own image of a version.
+func OfficialRef(version string) string { return "kindest/node:v" + version }
 
 // Ensure gives a node image of a Kubernetes version: one that is in the local
 // engine, else one that can be pulled (one short try), else one that is
@@ -61,8 +61,8 @@ func Ensure(ctx context.Context, version string, opts Options) (NodeImage, error
 	if err != nil {
 		return NodeImage{}, err
 	}
-	if id, err := imageID(ctx, officialRef(version)); err != nil || id != "" {
-		return NodeImage{officialRef(version), id, version, SourceLocal}, err
+	if id, err := imageID(ctx, OfficialRef(version)); err != nil || id != "" {
+		return NodeImage{OfficialRef(version), id, version, SourceLocal}, err
 	}
 	plan, err := planNode(ctx, version)
 	if err != nil {
@@ -72,9 +72,9 @@ func Ensure(ctx context.Context, version string, opts Options) (NodeImage, error
 		return NodeImage{plan.ref, id, version, SourceAssembled}, err
 	}
 	if !plan.ready() {
-		if pullErr := pull(ctx, officialRef(version), opts); pullErr == nil {
-			id, err := imageID(ctx, officialRef(version))
-			return NodeImage{officialRef(version), id, version, SourcePulled}, err
+		if pullErr := pull(ctx, OfficialRef(version), opts); pullErr == nil {
+			id, err := imageID(ctx, OfficialRef(version))
+			return NodeImage{OfficialRef(version), id, version, SourcePulled}, err
 		} else if ctx.Err() != nil {
 			return NodeImage{}, pullErr
 		} else {
