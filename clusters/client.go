@@ -75,7 +75,6 @@ func (c *Cluster) clientArgs(client *Client, opts ClientOptions) []string {
 		"--network", c.Spec.Name, "--ip", client.Address.String(),
 		"--cap-drop", "ALL", "--security-opt", "no-new-privileges",
 		"--cpu-shares", strconv.Itoa(shares),
-		"--ulimit", "nofile=65536:65536",
 		"--sysctl", "net.ipv4.tcp_congestion_control=cubic",
 		// Room for a connection per request: ports 10000 to 65535.
 		"--sysctl", "net.ipv4.ip_local_port_range=10000 65535",

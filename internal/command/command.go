@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -100,7 +101,15 @@ func (t *tail) String() string {
 	return string(t.kept)
 }
 
+// lastLine is the last line that says what went wrong: programs that end with a
+// hint at their own help have said it before.
 func lastLine(output string) string {
 	lines := strings.Split(strings.TrimSpace(output), "\n")
-	return strings.TrimSpace(lines[len(lines)-1])
+	for _, line := range slices.Backward(lines) {
+		line = strings.TrimSpace(line)
+		if line != "" && !(strings.HasPrefix(line, "Run '") && strings.Contains(line, "--help'")) {
+			return line
+		}
+	}
+	return ""
 }

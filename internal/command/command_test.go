@@ -31,6 +31,14 @@ func TestErrorSaysLastLineAndCommand(t *testing.T) {
 	}
 }
 
+func TestErrorSkipsHintsAtHelp(t *testing.T) {
+	t.Parallel()
+	_, err := Run(t.Context(), "sh", "-c", `printf "docker: no such image\n\nRun 'docker run --help' for more information\n" >&2; exit 125`)
+	if want := "sh: docker: no such image (exit status 125)"; err == nil || err.Error() != want {
+		t.Errorf("error = %v, want %q", err, want)
+	}
+}
+
 func TestCancelEndsTheWholeGroup(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
