@@ -66,7 +66,7 @@ func Start(ctx context.Context, paths Paths, log *slog.Logger) (*HAProxy, error)
 	go h.reap()
 	if err := h.serving(ctx, haproxy.Worker{}); err != nil {
 		h.Kill()
-		return nil, fmt.Errorf("start haproxy: %w%s", err, h.said.suffix())
+		return nil, fmt.Errorf("start haproxy: %w%s", err, h.said.alert())
 	}
 	return h, nil
 }
@@ -79,7 +79,7 @@ func (h *HAProxy) reap() {
 	if err == nil {
 		err = errors.New("exit status 0")
 	}
-	h.err = fmt.Errorf("haproxy ended: %w%s", err, h.said.suffix())
+	h.err = fmt.Errorf("haproxy ended: %w", err)
 	close(h.done)
 }
 
@@ -153,7 +153,7 @@ func (h *HAProxy) Reload(ctx context.Context) error {
 	// From here on there is no way back: to stop in the middle would be to send the
 	// master a signal when it cannot take one.
 	if err := h.serving(context.WithoutCancel(ctx), former); err != nil {
-		return fmt.Errorf("reload haproxy: %w%s", err, h.said.suffix())
+		return fmt.Errorf("reload haproxy: %w%s", err, h.said.alert())
 	}
 	return nil
 }
@@ -204,13 +204,14 @@ func (l *lastLines) clear() {
 	l.lines = nil
 }
 
-// suffix is the last complaint, to be put behind an error, or "".
-func (l *lastLines) suffix() string {
+// alert is the first alert that is kept, to be put behind an error, or "": the
+// ones after it follow from it.
+func (l *lastLines) alert() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i := len(l.lines) - 1; i >= 0; i-- {
-		if strings.HasPrefix(l.lines[i], "[ALERT]") {
-			return ": " + l.lines[i]
+	for _, line := range l.lines {
+		if strings.HasPrefix(line, "[ALERT]") {
+			return ": " + line
 		}
 	}
 	return ""
