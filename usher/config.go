@@ -66,6 +66,19 @@ func SlotServiceName(app string, number int) string {
 	return app + "-slot-" + strconv.Itoa(number)
 }
 
+// appOfSlotName is the app whose slot Service has this name, if any has.
+func appOfSlotName(name string) (string, bool) {
+	app, number, ok := cutLast(name, "-slot-")
+	return app, ok && app != "" && parseNumber(number) >= 0
+}
+
+func cutLast(s, separator string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, separator); i >= 0 {
+		return s[:i], s[i+len(separator):], true
+	}
+	return s, "", false
+}
+
 // parseSlots reads the annotation's value.
 func (c Config) parseSlots(value string) (int, error) {
 	if value == "" {

@@ -80,6 +80,7 @@ type session struct {
 	informers
 	pods, slots workqueue.TypedRateLimitingInterface[Key]
 	cancel      context.CancelFunc
+	complained  map[string]bool // used by the one worker of slots
 }
 
 func (c *Controller) newSession(ctx context.Context, cancel context.CancelFunc) (*session, error) {
@@ -92,7 +93,7 @@ func (c *Controller) newSession(ctx context.Context, cancel context.CancelFunc) 
 	if err != nil {
 		return nil, err
 	}
-	s := &session{Controller: c, term: NewTerm(c.config, horizon, time.Now), cancel: cancel}
+	s := &session{Controller: c, term: NewTerm(c.config, horizon, time.Now), cancel: cancel, complained: map[string]bool{}}
 	if s.informers, err = newInformers(c.client, c.ingress, horizon); err != nil {
 		return nil, err
 	}

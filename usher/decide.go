@@ -79,16 +79,22 @@ func byNode(pods []seenPod) map[string][]seenPod {
 func (c Config) decideNode(app App, apps []App, pods []seenPod, horizon uint64) decision {
 	var d decision
 	var candidates []int
+	fencing := false
 	for i, p := range pods {
-		if o, owned := owner(apps, p.Pod); !owned || o.Name != app.Name || p.pending != nil {
+		if o, owned := owner(apps, p.Pod); !owned || o.Name != app.Name {
 			continue
 		}
 		switch {
+		case p.pending != nil:
+			fencing = fencing || p.pending.Action == Fence
 		case p.Labelled && c.misplaced(app, apps, pods, i):
 			d.writes = append(d.writes, Write{Action: Remove, Pod: p.Pod})
 		case !p.Labelled && !p.Ended && !p.Terminating:
 			candidates = append(candidates, i)
 		}
+	}
+	if fencing {
+		return d // or a younger pod would pass one that is about to be a candidate
 	}
 	taken := map[int]int{} // candidate -> number given in this pass
 	for _, i := range candidates {

@@ -39,8 +39,9 @@ func (l Lease) WithDefaults() Lease {
 }
 
 // lead calls term for each term that this process gets, until ctx ends. The
-// context of a term ends when the Lease is lost; the next election begins only
-// after term has returned.
+// context of a term ends when the Lease is lost. When term returns, the Lease is
+// given up and an election begins: the elector can lose the Lease and win it
+// back without saying so, and must not keep it for a term that has ended.
 func (l Lease) lead(ctx context.Context, client kubernetes.Interface, term func(context.Context)) error {
 	for ctx.Err() == nil {
 		var running sync.WaitGroup
@@ -68,12 +69,14 @@ func (l Lease) lead(ctx context.Context, client kubernetes.Interface, term func(
 			select {
 			case ctx := <-begin:
 				term(ctx)
+				stop()
 			case <-electing.Done():
 			}
 		})
-		elector.Run(ctx)
+		elector.Run(electing)
 		stop()
 		running.Wait()
+		sleep(ctx, l.RetryPeriod)
 	}
 	return nil
 }

@@ -10,8 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// setService takes in a Service: as an app, as one that is none any more, or as
-// an app's slot Service. Any of them can have the name of a wanted slot Service.
+// setService takes in a Service: as an app or as one that is none any more.
 func (s *session) setService(object *corev1.Service) {
 	k := Key{object.Namespace, object.Name}
 	if s.config.IsApp(object) {
@@ -24,19 +23,22 @@ func (s *session) setService(object *corev1.Service) {
 	} else {
 		s.enqueue(s.term.DropApp(k.Namespace, k.App))
 	}
-	s.slots.Add(k)
-	if app := slotOwner(object); app != "" {
-		s.publish(Key{object.Namespace, app})
-		s.slots.Add(Key{object.Namespace, app})
-	}
+	s.slotsChanged(object)
 }
 
 func (s *session) dropService(object *corev1.Service) {
-	k := Key{object.Namespace, object.Name}
-	s.enqueue(s.term.DropApp(k.Namespace, k.App))
-	s.slots.Add(k)
+	s.enqueue(s.term.DropApp(object.Namespace, object.Name))
+	s.slotsChanged(object)
+}
+
+// slotsChanged makes the work that a change of a Service means for slot Services:
+// as an app, as somebody's slot Service, and as one in the way of one.
+func (s *session) slotsChanged(object *corev1.Service) {
+	s.slots.Add(Key{object.Namespace, object.Name})
 	if app := slotOwner(object); app != "" {
 		s.publish(Key{object.Namespace, app})
+		s.slots.Add(Key{object.Namespace, app})
+	} else if app, ok := appOfSlotName(object.Name); ok {
 		s.slots.Add(Key{object.Namespace, app})
 	}
 }
@@ -97,10 +99,7 @@ func (s *session) reconcileSlots(ctx context.Context, k Key) error {
 		}
 	}
 	changes := s.config.wantServices(k.App, service, slots, have)
-	for _, name := range changes.taken {
-		s.log.Error("a service that usher did not make has the name of a slot service; delete or rename it",
-			"namespace", k.Namespace, "app", k.App, "service", name)
-	}
+	s.complain(k, changes.taken)
 	if changes.empty() {
 		return nil
 	}
@@ -110,10 +109,24 @@ func (s *session) reconcileSlots(ctx context.Context, k Key) error {
 	return s.failed(ctx, "change slot services", k, s.change(ctx, changes))
 }
 
+// complain says once per term that a name is taken, not at each look.
+func (s *session) complain(k Key, taken []string) {
+	for _, name := range taken {
+		if at := k.Namespace + "/" + name; !s.complained[at] {
+			s.complained[at] = true
+			s.log.Error("a service that usher did not make has the name of a slot service; delete or rename it",
+				"service", at, "app", k.App)
+		}
+	}
+}
+
 func (s *session) change(ctx context.Context, changes serviceChanges) error {
 	var failures []error
 	for _, slot := range changes.create {
 		_, err := s.client.CoreV1().Services(slot.Namespace).Create(ctx, slot, metav1.CreateOptions{FieldManager: fieldManager})
+		if apierrors.IsAlreadyExists(err) {
+			continue // the cache does not show it yet; when it does, this is looked at again
+		}
 		failures = append(failures, s.changed("create", slot, err))
 	}
 	for _, slot := range changes.update {
@@ -132,7 +145,12 @@ func (s *session) change(ctx context.Context, changes serviceChanges) error {
 	return errors.Join(failures...)
 }
 
+// changed logs one change. A conflict means the cache was behind: no error, since
+// the change that it was behind of makes the work anew.
 func (s *session) changed(what string, slot *corev1.Service, err error) error {
+	if apierrors.IsConflict(err) {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("%s service %s/%s: %w", what, slot.Namespace, slot.Name, err)
 	}

@@ -58,6 +58,7 @@ func Plan() []Floor {
 		{Name: "agent", Packages: []string{"agent"}, StandardOnly: true},
 		{Name: "base", Packages: []string{"internal/units", "internal/failure", "internal/wait", "internal/cleanup", "internal/command"}},
 		{Name: "plan", Packages: []string{"internal/floors"}},
+		{Name: "test servers", Packages: []string{"internal/envtest"}, Below: base}, // imported by tests only
 	}
 }
 
