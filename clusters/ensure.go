@@ -186,6 +186,11 @@ func Down(ctx context.Context, name string, progress io.Writer) error {
 		return err
 	}
 	defer lock.Release()
+	return DownLocked(ctx, name, progress)
+}
+
+// DownLocked is Down for a caller that has the lab's lock.
+func DownLocked(ctx context.Context, name string, progress io.Writer) error {
 	if err := engine.Answers(ctx); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -53,7 +54,7 @@ func Open(ctx context.Context, options Options) (*Lab, error) {
 	if lab.progress == nil {
 		lab.progress = io.Discard
 	}
-	if err := lab.openResults(options.Artifacts); err != nil {
+	if err := errors.Join(lab.openResults(options.Artifacts), lab.quieten()); err != nil {
 		return lab, err
 	}
 	err := lab.provision(ctx, options)
@@ -92,7 +93,7 @@ func (l *Lab) provision(ctx context.Context, options Options) error {
 		return err
 	}
 	if !l.Cluster.Reused && !options.Keep {
-		l.cleanup.Push("lab", func(ctx context.Context) error { return clusters.Down(ctx, options.Spec.Name, l.progress) })
+		l.cleanup.Push("lab", func(ctx context.Context) error { return clusters.DownLocked(ctx, options.Spec.Name, l.progress) })
 	}
 	if l.Parts, l.loadgen, err = Equip(ctx, l.Cluster, l.progress); err != nil {
 		return err
