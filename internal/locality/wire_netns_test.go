@@ -60,8 +60,9 @@ func TestWireAgreesWithAQueue(t *testing.T) {
 			in := float64(after.In.Sub(before.In).Bytes) / exchanges
 			out := float64(after.Out.Sub(before.Out).Bytes) / exchanges
 			t.Logf("%s: in %.1f B, model %.1f; out %.1f B, model %.1f", tc.rate, in, want.In(), out, want.Out())
-			// A starved machine acknowledges now and then a part of an answer.
-			if math.Abs(in-want.In()) > 0.25*want.In() || math.Abs(out-want.Out()) > 0.005*want.Out() {
+			// Each part of an answer may be acknowledged on its own, a starved machine
+			// does so now and then within one; segment by segment it would be 528 B more.
+			if in < want.In()-1 || in > want.In()+2.5*66 || math.Abs(out-want.Out()) > 0.005*want.Out() {
 				t.Errorf("%s: in %.1f B, model %.1f; out %.1f B, model %.1f", tc.rate, in, want.In(), out, want.Out())
 			}
 		})
