@@ -1,9 +1,9 @@
 package usher
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -63,10 +63,7 @@ func (a App) reaches(pod Pod) bool {
 
 // older orders apps by seniority: the first one owns a pod that both select.
 func (a App) older(b App) int {
-	if c := a.Created.Compare(b.Created); c != 0 {
-		return c
-	}
-	return strings.Compare(a.Name, b.Name)
+	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name))
 }
 
 // owner is the app that writes the label of pod; apps are in order of seniority.

@@ -2,6 +2,7 @@ package usher
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -90,35 +91,50 @@ func testChurn(p *playground, r *rig) {
 	audit := p.audit()
 	p.app("web", 4)
 	c := &crowd{playground: p, random: rand.New(rand.NewPCG(7, 7))}
-	delays := &sometimesLate{random: rand.New(rand.NewPCG(8, 8))}
-	ushers := []*running{r.usher(p, "u0", DefaultConfig(), delays.hold), r.usher(p, "u1", DefaultConfig(), delays.hold)}
+	bad := &badNetwork{random: rand.New(rand.NewPCG(8, 8))}
+	ushers := []*running{r.usher(p, "u0", DefaultConfig(), bad.pass), r.usher(p, "u1", DefaultConfig(), bad.pass)}
 	for i := range 400 {
 		c.step()
 		if i%80 == 79 {
 			which := i / 80 % 2
 			ushers[which].stop()
-			ushers[which] = r.usher(p, fmt.Sprintf("u%d", 2+i/80), DefaultConfig(), delays.hold)
+			ushers[which] = r.usher(p, fmt.Sprintf("u%d", 2+i/80), DefaultConfig(), bad.pass)
 		}
 	}
 	c.settled(4)
 	audit.clean(p)
+	if bad.lost == 0 {
+		p.Error("no answer was lost: the network was not bad enough")
+	}
 }
 
-// sometimesLate delays one request in eight by up to 100 ms, as a busy server does.
-type sometimesLate struct {
+// badNetwork delays one request in eight by up to 100 ms and loses the answers
+// of one write to pods in eight: the write has been done, and nobody knows.
+type badNetwork struct {
 	mu     sync.Mutex
 	random *rand.Rand
+	lost   int
 }
 
-func (s *sometimesLate) hold(r *http.Request) *http.Request {
-	s.mu.Lock()
-	delay := time.Duration(s.random.IntN(100)) * time.Millisecond
-	if s.random.IntN(8) > 0 {
-		delay = 0
+var errLost = errors.New("the answer was lost")
+
+func (b *badNetwork) pass(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	b.mu.Lock()
+	late, lose := b.random.IntN(8) == 0, b.random.IntN(8) == 0 && r.Method == http.MethodPatch
+	delay := time.Duration(b.random.IntN(100)) * time.Millisecond
+	if lose {
+		b.lost++
 	}
-	s.mu.Unlock()
-	sleep(r.Context(), delay)
-	return r
+	b.mu.Unlock()
+	if late {
+		sleep(r.Context(), delay)
+	}
+	answer, err := next.RoundTrip(r)
+	if lose && err == nil {
+		answer.Body.Close()
+		return nil, errLost
+	}
+	return answer, err
 }
 
 // testWrongRule is the churn under the rule that frees a number at deletion: the
@@ -128,7 +144,7 @@ func testWrongRule(p *playground, r *rig) {
 	p.app("web", 4)
 	wrong := DefaultConfig()
 	wrong.FreeAtDeletion = true
-	r.usher(p, "wrong", wrong, nil)
+	r.usher(p, "wrong", wrong, good)
 	for i := range 5 {
 		p.create("web", fmt.Sprint("pod-", i), "n1")
 	}

@@ -9,44 +9,36 @@ import (
 	"time"
 )
 
-// valve holds the requests of one usher back, as a paused process or a network
-// that loses its way does: what was sent arrives later, whatever the sender has
-// concluded meanwhile.
+// valve is a network in which, from the first write to a pod on, requests wait
+// until it is opened. Writes then arrive, whatever their sender has concluded
+// meanwhile, as they do when a process is paused; all else is lost.
 type valve struct {
 	mu     sync.Mutex
-	cut    bool
+	shut   bool
 	open   chan struct{}
-	late   int // writes to pods that were held
-	caught chan struct{}
+	caught chan struct{} // closed when the first write waits
 }
 
-func newValve() *valve {
-	return &valve{open: make(chan struct{}), caught: make(chan struct{}, 100)}
-}
+func newValve() *valve { return &valve{open: make(chan struct{}), caught: make(chan struct{})} }
 
-// armed holds the first write to a pod and everything from then on.
-func (v *valve) hold(r *http.Request) *http.Request {
-	v.mu.Lock()
+func (v *valve) pass(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 	write := r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/pods/")
-	v.cut = v.cut || write
-	held := v.cut
-	if held && write {
-		v.late++
+	v.mu.Lock()
+	if write && !v.shut {
+		v.shut = true
+		close(v.caught)
 	}
+	shut := v.shut
 	v.mu.Unlock()
-	if !held {
-		return r
+	switch {
+	case !shut:
+		return next.RoundTrip(r)
+	case write:
+		<-v.open
+		return next.RoundTrip(r.WithContext(context.WithoutCancel(r.Context())))
 	}
-	if !write {
-		select {
-		case <-v.open:
-		case <-r.Context().Done():
-		}
-		return r
-	}
-	v.caught <- struct{}{}
-	<-v.open
-	return r.WithContext(context.WithoutCancel(r.Context()))
+	<-r.Context().Done()
+	return nil, r.Context().Err()
 }
 
 // testLateWrite has a leader decide to give number 0 to one pod, pauses it at the
@@ -56,11 +48,17 @@ func testLateWrite(p *playground, r *rig) {
 	audit := p.audit()
 	p.app("web", 1)
 	v := newValve()
-	old := r.usher(p, "old", DefaultConfig(), v.hold)
+	old := r.usher(p, "old", DefaultConfig(), v.pass)
 	old.untilLeading(p)
 
 	// Pods of one second are ordered by name; "a" must come before "b" and be made
 	// after the old leader has decided for "b", in the same second.
+	p.until("the beginning of a second", func(context.Context) error {
+		if into := time.Duration(time.Now().Nanosecond()); into > 100*time.Millisecond {
+			return fmt.Errorf("%s into it", into)
+		}
+		return nil
+	})
 	p.create("web", "b", "n1")
 	select {
 	case <-v.caught:
@@ -69,7 +67,7 @@ func testLateWrite(p *playground, r *rig) {
 	}
 	p.create("web", "a", "n1")
 
-	r.usher(p, "new", DefaultConfig(), nil)
+	r.usher(p, "new", DefaultConfig(), good)
 	p.until("the new leader to give number 0", func(ctx context.Context) error {
 		numbers, err := p.numbers(ctx)
 		if err == nil && numbers["a"]+numbers["b"] != "0" {

@@ -18,7 +18,7 @@ func testNumbers(p *playground, r *rig) {
 		p.create("web", fmt.Sprintf("pod-%d", i), "n1")
 	}
 	p.create("web", "alone", "n2")
-	r.usher(p, "first", DefaultConfig(), nil)
+	r.usher(p, "first", DefaultConfig(), good)
 	p.untilNumbers(map[string]string{"pod-0": "0", "pod-1": "1", "pod-2": "2", "pod-3": "", "pod-4": "", "alone": "0"})
 
 	p.terminate("pod-1")
@@ -37,7 +37,7 @@ func testLosers(p *playground, r *rig) {
 	for _, name := range []string{"a", "b", "c", "d"} {
 		p.create("web", name, "n1")
 	}
-	r.usher(p, "first", DefaultConfig(), nil)
+	r.usher(p, "first", DefaultConfig(), good)
 	p.untilNumbers(map[string]string{"a": "0", "b": "1", "c": "", "d": ""})
 	p.patchStatus("a", `{"status":{"phase":"Failed","reason":"Evicted"}}`)
 	p.untilNumbers(map[string]string{"a": "", "b": "1", "c": "0", "d": ""})
@@ -51,7 +51,7 @@ func testCount(p *playground, r *rig) {
 	for _, name := range []string{"a", "b", "c"} {
 		p.create("web", name, "n1")
 	}
-	r.usher(p, "first", DefaultConfig(), nil)
+	r.usher(p, "first", DefaultConfig(), good)
 	p.untilNumbers(map[string]string{"a": "0", "b": "1", "c": "2"})
 	p.untilSlotServices("web", 3)
 	p.annotate("web", "2")
@@ -74,7 +74,7 @@ func testSlotServices(p *playground, r *rig) {
 	_, err := p.client.CoreV1().Services(p.namespace).Create(p.Context(), foreign, metav1.CreateOptions{})
 	p.must(err)
 	p.app("web", 2)
-	r.usher(p, "first", DefaultConfig(), nil)
+	r.usher(p, "first", DefaultConfig(), good)
 	p.untilSlotServices("web", 1)
 	p.isSlotService("web", 0)
 
@@ -161,7 +161,7 @@ func testByHand(p *playground, r *rig) {
 	for _, name := range []string{"a", "b", "c"} {
 		p.create("web", name, "n1")
 	}
-	r.usher(p, "first", DefaultConfig(), nil)
+	r.usher(p, "first", DefaultConfig(), good)
 	p.untilNumbers(map[string]string{"a": "0", "b": "1", "c": "2"})
 	for _, value := range []string{`"0"`, `"9"`, `"x"`, `""`, `null`} {
 		p.patch("c", fmt.Sprintf(`{"metadata":{"labels":{%q:%s}}}`, DefaultConfig().SlotLabel(), value))

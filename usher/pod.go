@@ -1,6 +1,7 @@
 package usher
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"time"
@@ -56,16 +57,7 @@ func isReady(object *corev1.Pod) bool {
 // older orders pods by age; creation times have whole seconds, so names decide
 // between pods that one rollout made.
 func (p Pod) older(q Pod) int {
-	if c := p.Created.Compare(q.Created); c != 0 {
-		return c
-	}
-	if p.Name != q.Name {
-		if p.Name < q.Name {
-			return -1
-		}
-		return 1
-	}
-	return 0
+	return cmp.Or(p.Created.Compare(q.Created), cmp.Compare(p.Name, q.Name))
 }
 
 // seenPod is a pod as a decision sees it: the newest known state, and the write

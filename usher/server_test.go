@@ -165,16 +165,21 @@ func (u *usage) note(r *http.Request) {
 	u.seen[verb+" "+resource] = true
 }
 
-// transport lets a test see and hold back the requests of one usher.
+// network is what lies between an usher and the server; a test can make it bad.
+// A network acts on a request by calling next, or not.
+type network func(r *http.Request, next http.RoundTripper) (*http.Response, error)
+
+func good(r *http.Request, next http.RoundTripper) (*http.Response, error) { return next.RoundTrip(r) }
+
 type transport struct {
 	next http.RoundTripper
 	used *usage
-	hold func(*http.Request) *http.Request // may block; may detach the request
+	via  network
 }
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	t.used.note(r)
-	return t.next.RoundTrip(t.hold(r))
+	return t.via(r, t.next)
 }
 
 // running is one usher process.
@@ -185,13 +190,10 @@ type running struct {
 
 // usher starts one with the rights of the manifest. Its Lease is the one that the
 // manifest allows, shortened so that a silent leader is soon followed.
-func (r *rig) usher(p *playground, identity string, config Config, hold func(*http.Request) *http.Request) *running {
+func (r *rig) usher(p *playground, identity string, config Config, via network) *running {
 	p.Helper()
-	if hold == nil {
-		hold = func(r *http.Request) *http.Request { return r }
-	}
 	rc := r.server.As(r.user)
-	rc.Wrap(func(next http.RoundTripper) http.RoundTripper { return transport{next, r.used, hold} })
+	rc.Wrap(func(next http.RoundTripper) http.RoundTripper { return transport{next, r.used, via} })
 	client, err := kubernetes.NewForConfig(rc)
 	p.must(err)
 	lease := Lease{

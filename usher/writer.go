@@ -43,17 +43,18 @@ type writer struct {
 }
 
 // send checks that the term is still on and then carries out the writes beside
-// each other and the caller. It returns errTermOver when nothing may be written
-// any more; on any error nothing was sent.
-func (w *writer) send(ctx context.Context, writes []Write) error {
+// each other and the caller. On an error nothing was sent, and the keys are the
+// work to be tried again; errTermOver means that nothing may be written any more.
+func (w *writer) send(ctx context.Context, writes []Write) ([]Key, error) {
 	if len(writes) == 0 {
-		return nil
+		return nil, nil
 	}
 	if err := w.check(ctx); err != nil {
+		var again []Key
 		for _, write := range writes {
-			w.settled(w.term.Settle(write, NotSent, Pod{}))
+			again = append(again, w.term.Settle(write, NotSent, Pod{})...)
 		}
-		return err
+		return again, err
 	}
 	for _, write := range writes {
 		w.running.Go(func() {
@@ -62,7 +63,7 @@ func (w *writer) send(ctx context.Context, writes []Write) error {
 			w.carryOut(ctx, write)
 		})
 	}
-	return nil
+	return nil, nil
 }
 
 func (w *writer) check(ctx context.Context) error {
@@ -85,6 +86,9 @@ func (w *writer) carryOut(ctx context.Context, write Write) {
 		outcome, pod, err := w.interpret(write.Pod, object, err)
 		if err == nil {
 			w.done(write, outcome, pod)
+			return
+		}
+		if ctx.Err() != nil {
 			return
 		}
 		w.count(write.Action, "error")
