@@ -20,7 +20,8 @@ import (
 const noTarget = "every target is out by its health probe"
 
 // interruptGrace is how long requests in flight may still take when a run is
-// told to end.
+// told to end before its time. Those of an open-ended run get their whole timeout:
+// cutting them off would make failures of them that are none.
 const interruptGrace = 2 * time.Second
 
 // Output is where a run writes while it goes on. Both may be nil.
@@ -52,8 +53,8 @@ type run struct {
 }
 
 // Run carries out the plan and returns when the last request has ended. When ctx
-// ends, no more requests are sent, those in flight get two seconds, and the
-// summary is marked as interrupted. An error means that the run did not take
+// ends, no more requests are sent, those in flight get two seconds (their whole
+// timeout if the plan is open-ended), and the summary is marked as interrupted. An error means that the run did not take
 // place or that its records could not be written; failed requests are no error.
 func Run(ctx context.Context, plan Plan, output Output) (*Summary, error) {
 	plan = plan.WithDefaults()
@@ -240,7 +241,11 @@ func (r *run) await(ctx context.Context) (cut bool) {
 		return false
 	case <-ctx.Done():
 	}
-	grace := time.NewTimer(interruptGrace)
+	limit := interruptGrace
+	if r.plan.OpenEnded {
+		limit = time.Duration(r.plan.Timeout) + time.Second // each ends by itself before
+	}
+	grace := time.NewTimer(limit)
 	defer grace.Stop()
 	select {
 	case <-idle:

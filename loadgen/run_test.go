@@ -263,6 +263,26 @@ func TestInterruptedRun(t *testing.T) {
 	assert.EqualValues(t, 1, summary.ByClass["interrupted"])
 }
 
+// TestOpenEndedRunLetsRequestsFinish: being told to end is the regular end of
+// such a run, so that a slow request in flight is no failure.
+func TestOpenEndedRunLetsRequestsFinish(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	s := serve(t, func(e exchange) string {
+		if e.Header.Get("X-Request-Id") == "0000000005" {
+			cancel()
+			time.Sleep(interruptGrace + 300*time.Millisecond)
+		}
+		return ok("")
+	})
+	plan := planFor(s)
+	plan.Rate, plan.Duration, plan.OpenEnded = 50, Duration(time.Minute), true
+	summary, _ := runPlan(t, ctx, plan)
+	assert.Equal(t, map[string]uint64{"ok": summary.Requests}, summary.ByClass)
+	assert.True(t, summary.Interrupted)
+	assert.NotContains(t, strings.Join(summary.Reasons, "\n"), "interrupted")
+}
+
 func TestInterruptedBeforeItStarts(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(exchange) string { return ok("") })

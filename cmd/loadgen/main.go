@@ -31,7 +31,7 @@ func execute(ctx context.Context, args []string) int {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return failure.Input(err, cmd.CommandPath()+" --help lists the flags")
 	})
-	root.AddCommand(newRunCommand(), newFloodCommand(), newSinkCommand(), newBenchServerCommand())
+	root.AddCommand(newRunCommand(), newFloodCommand(), newSinkCommand(), newBenchServerCommand(), newBenchCommand())
 	begun := false
 	for _, cmd := range root.Commands() {
 		carryOut := cmd.RunE
