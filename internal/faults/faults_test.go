@@ -1,0 +1,179 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"secondhop/internal/envtest"
+	"secondhop/internal/failure"
+	"secondhop/internal/kube"
+)
+
+const namespace = "app"
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func shortly(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// world is an API server on which the test plays the controllers.
+type world struct {
+	*testing.T
+	client *kube.Client
+}
+
+func newWorld(t *testing.T) world {
+	t.Helper()
+	client, err := kube.New(envtest.Start(t).Admin())
+	must(t, err)
+	_, err = client.Typed.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
+	must(t, err)
+	return world{t, client}
+}
+
+func (w world) deployment(name string) {
+	w.Helper()
+	labels := map[string]string{"app": name}
+	two := intstr.FromInt32(2)
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	d.Spec.Selector = &metav1.LabelSelector{MatchLabels: labels}
+	d.Spec.Template.Labels = labels
+	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "c", Image: "x:1"}}
+	d.Spec.Strategy = appsv1.DeploymentStrategy{
+		Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: &two, MaxUnavailable: &two},
+	}
+	_, err := w.client.Typed.AppsV1().Deployments(namespace).Create(w.Context(), d, metav1.CreateOptions{})
+	must(w.T, err)
+}
+
+// settle reports the Deployment as rolled out, whatever its pods are.
+func (w world) settle(name string) {
+	w.Helper()
+	api := w.client.Typed.AppsV1().Deployments(namespace)
+	d, err := api.Get(w.Context(), name, metav1.GetOptions{})
+	must(w.T, err)
+	d.Status = appsv1.DeploymentStatus{
+		ObservedGeneration: d.Generation, Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1,
+	}
+	_, err = api.UpdateStatus(w.Context(), d, metav1.UpdateOptions{})
+	must(w.T, err)
+}
+
+func (w world) pod(name, app, node string) {
+	w.Helper()
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": app}}}
+	pod.Spec.NodeName = node
+	pod.Spec.Containers = []corev1.Container{{Name: "c", Image: "x:1"}}
+	_, err := w.client.Typed.CoreV1().Pods(namespace).Create(w.Context(), pod, metav1.CreateOptions{})
+	must(w.T, err)
+}
+
+func (w world) gone(name string) {
+	w.Helper()
+	must(w.T, w.client.Typed.CoreV1().Pods(namespace).Delete(w.Context(), name, metav1.DeleteOptions{GracePeriodSeconds: new(int64)}))
+}
+
+func wantNotProvoked(t *testing.T, err error, why string) {
+	t.Helper()
+	var missed *NotProvokedError
+	if !errors.As(err, &missed) || !strings.Contains(err.Error(), why) {
+		t.Errorf("error = %v, want NotProvokedError with %q", err, why)
+	}
+	if failure.ExitCode(err) != int(failure.Infrastructure) {
+		t.Errorf("exit code %d: an event without effect is not the product's failure", failure.ExitCode(err))
+	}
+}
+
+func TestEventsOnAnAPIServer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	t.Run("restart", func(t *testing.T) { testRestart(world{t, w.client}) })
+	t.Run("restart of nothing", func(t *testing.T) { testRestartOfNothing(world{t, w.client}) })
+	t.Run("one by one", func(t *testing.T) { testOneByOne(world{t, w.client}) })
+	t.Run("delete", func(t *testing.T) { testDelete(world{t, w.client}) })
+}
+
+func testRestart(w world) {
+	w.deployment("web")
+	w.pod("web-1", "web", "w1")
+	event := RestartAll(w.client, namespace, "web")
+	must(w.T, event.Apply(w.Context()))
+	if _, err := event.Confirm(shortly(w.T)); err == nil || !strings.Contains(err.Error(), "did not come to its end") {
+		w.Errorf("a restart that nobody carries out: %v", err)
+	}
+	w.settle("web")
+	_, err := event.Confirm(shortly(w.T))
+	wantNotProvoked(w.T, err, "still there: web-1")
+	w.gone("web-1")
+	w.pod("web-2", "web", "w1")
+	outcome, err := event.Confirm(shortly(w.T))
+	must(w.T, err)
+	if outcome.Applied.IsZero() || outcome.Done.Before(outcome.Applied) || outcome.Detail != "1 pods replaced" {
+		w.Errorf("outcome %+v", outcome)
+	}
+	must(w.T, event.Undo(w.Context()))
+}
+
+func testRestartOfNothing(w world) {
+	w.deployment("empty")
+	event := RestartAll(w.client, namespace, "empty")
+	must(w.T, event.Apply(w.Context()))
+	_, err := event.Confirm(shortly(w.T))
+	wantNotProvoked(w.T, err, "there was no pod to restart")
+	if err := RestartAll(w.client, namespace, "missing").Apply(w.Context()); err == nil || !strings.Contains(err.Error(), "missing") {
+		w.Errorf("restart of a Deployment that is not there: %v", err)
+	}
+}
+
+func testOneByOne(w world) {
+	w.deployment("slow")
+	w.pod("slow-1", "slow", "w1")
+	strategy := func() string {
+		d, err := w.client.Typed.AppsV1().Deployments(namespace).Get(w.Context(), "slow", metav1.GetOptions{})
+		must(w.T, err)
+		r := d.Spec.Strategy.RollingUpdate
+		return r.MaxSurge.String() + " " + r.MaxUnavailable.String()
+	}
+	event := RestartOneByOne(w.client, namespace, "slow")
+	must(w.T, event.Undo(w.Context())) // before Apply it has nothing to do
+	must(w.T, event.Apply(w.Context()))
+	if got := strategy(); got != "0 1" {
+		w.Errorf("rolls by %s, want 0 1", got)
+	}
+	must(w.T, event.Undo(w.Context()))
+	if got := strategy(); got != "2 2" {
+		w.Errorf("rolls by %s afterwards, want 2 2 as before", got)
+	}
+}
+
+func testDelete(w world) {
+	w.pod("victim", "victims", "w1")
+	event := DeletePod(w.client, namespace, "victim", Graceful)
+	must(w.T, event.Apply(w.Context()))
+	_, err := event.Confirm(shortly(w.T)) // there is no kubelet that ends it
+	wantNotProvoked(w.T, err, "the pod is still there")
+
+	force := DeletePod(w.client, namespace, "victim", Force)
+	must(w.T, force.Apply(w.Context()))
+	if _, err := force.Confirm(shortly(w.T)); err != nil {
+		w.Error(err)
+	}
+	wantNotProvoked(w.T, DeletePod(w.client, namespace, "victim", Force).Apply(w.Context()), "there is no such pod")
+}
