@@ -40,11 +40,31 @@ func Open(dir string, now func() time.Time) (*Collector, error) {
 		return nil, failure.Infra(fmt.Errorf("create result directory: %w", err), "choose a directory that can be written")
 	}
 	c := &Collector{dir: dir, now: now}
+	if err := c.locked(c.sweep); err != nil {
+		return nil, err
+	}
 	// A run that is added to goes on again.
 	if err := c.add(func(r *Result) { r.Finished = false }); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// sweep removes the half-written files of processes that were killed. Whoever
+// writes holds the lock, so that none of them is still being written.
+func (c *Collector) sweep() error {
+	for _, name := range []string{ResultFile, JUnitFile} {
+		left, err := filepath.Glob(filepath.Join(c.dir, "."+name+".*"))
+		if err != nil {
+			return fmt.Errorf("look for half-written files: %w", err)
+		}
+		for _, path := range left {
+			if err := os.Remove(path); err != nil {
+				return failure.Infra(fmt.Errorf("remove a half-written file: %w", err), "")
+			}
+		}
+	}
+	return nil
 }
 
 // Dir is the directory of the run.

@@ -1,9 +1,12 @@
 package report_test
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -13,6 +16,7 @@ import (
 	"secondhop/internal/failure"
 	"secondhop/internal/measure"
 	"secondhop/internal/report"
+	"secondhop/internal/wait"
 )
 
 func ticking() func() time.Time {
@@ -154,5 +158,77 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	if _, err := report.Open(filepath.Join(dir, report.ResultFile), time.Now); failure.ExitCode(err) != 2 {
 		t.Errorf("a file as directory: %v", err)
+	}
+}
+
+// TestWriterProcess is not a test of its own: TestCollectorSurvivesKill runs it
+// in other processes, which add assertions until they are killed.
+func TestWriterProcess(t *testing.T) {
+	dir := os.Getenv("REPORT_TEST_DIR")
+	if dir == "" {
+		t.Skip("only run by TestCollectorSurvivesKill")
+	}
+	c := open(t, dir)
+	for i := 0; ; i++ {
+		if err := c.Assert(os.Getenv("REPORT_TEST_NAME"), measure.Equal("id", fmt.Sprint(i), "count", 0, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Two processes add to one run and are killed in the middle of it: what they had
+// added is whole, no lock stays behind, and the run can be continued.
+func TestCollectorSurvivesKill(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var writers []*exec.Cmd
+	for _, name := range []string{"one", "two"} {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestWriterProcess$")
+		cmd.Env = append(os.Environ(), "REPORT_TEST_DIR="+dir, "REPORT_TEST_NAME="+name)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		writers = append(writers, cmd)
+	}
+	kill := func() {
+		for _, cmd := range writers {
+			_ = cmd.Process.Kill() // fails if it is gone already
+			_ = cmd.Wait()         // says that it was killed
+		}
+	}
+	defer kill()
+	enough := func() error {
+		data, err := os.ReadFile(filepath.Join(dir, report.ResultFile))
+		if err != nil {
+			return err
+		}
+		r, err := report.Read(bytes.NewReader(data))
+		if err != nil {
+			t.Fatalf("a reader saw a broken file: %v", err)
+		}
+		if len(r.Groups) < 2 || r.Verdict.Passed < 40 {
+			return fmt.Errorf("%d assertions of %d writers so far", r.Verdict.Passed, len(r.Groups))
+		}
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := wait.Until(ctx, "two writers", 5*time.Millisecond, func(context.Context) error { return enough() }); err != nil {
+		t.Fatal(err)
+	}
+	kill()
+	before := onDisk(t, dir).Verdict.Passed
+	if err := os.WriteFile(filepath.Join(dir, ".result.json.123"), []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c := open(t, dir)
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 2 {
+		t.Errorf("%d files are left, want 2: %v", len(files), err)
+	}
+	if err := c.Assert("three", measure.Equal("id", "after", "count", 0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if after := onDisk(t, dir).Verdict.Passed; after != before+1 {
+		t.Errorf("%d assertions after one more than %d", after, before)
 	}
 }
