@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"flag"
 	"os"
 	"strings"
 	"testing"
@@ -46,4 +47,10 @@ func assert(t *testing.T, group string, assertions ...measure.Assertion) {
 			t.Errorf("%s: %s", a.Verdict, a)
 		}
 	}
+}
+
+// onlySmoke says that -run asks for the smoke test by its name.
+func onlySmoke() bool {
+	asked := flag.Lookup("test.run")
+	return asked != nil && strings.Contains(asked.Value.String(), "TestSmoke")
 }
