@@ -24,9 +24,9 @@ const (
 	timingRate = 300
 )
 
-// shareRequests gives each of four nodes 10,000 requests, from which a share that
-// is off by 3 points is caught with a probability above 97 % on each node alone.
-const shareRequests = 40_000
+// shareRequests gives each of four nodes 12,000 requests, from which a share that
+// is off by 3 points is caught with a probability above 96 % on each node alone.
+const shareRequests = 48_000
 
 // strategies are the policies of the edge and how their shares are computed.
 var strategies = []struct {

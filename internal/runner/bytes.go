@@ -7,6 +7,7 @@ import (
 	"secondhop/internal/deploy"
 	"secondhop/internal/locality"
 	"secondhop/internal/measure"
+	"secondhop/internal/observe"
 	"secondhop/internal/report"
 	"secondhop/internal/units"
 )
@@ -79,7 +80,7 @@ func (p Pair) predictedCuts() (nodes []float64, mean float64, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	wire := locality.EthernetWire().Split()
+	wire := locality.EthernetWire()
 	before := locality.Bytes(baseline, p.traffic(), wire)
 	after := locality.Bytes(slots, p.traffic(), wire)
 	var sumBefore, sumAfter float64
@@ -126,14 +127,19 @@ func (p Pair) sound() []measure.Assertion {
 	return assertions
 }
 
-// partsAddUp is that every inbound byte of every node is in exactly one class.
+// partsAddUp is that the classes that nftables tells apart make up what the link's
+// own counter saw: two counters in different places of the kernel.
 func (o *Outcome) partsAddUp() []measure.Assertion {
+	wire := locality.EthernetWire()
 	var assertions []measure.Assertion
 	for _, node := range o.Nodes {
 		s := o.Observed.Split[node]
-		assertions = append(assertions, measure.Parts("inbound-split", node+", "+o.Scenario.Name, float64(s.Whole.Bytes), splitTolerance,
-			float64(s.HopOneRequests.Bytes), float64(s.HopTwoRequests.Bytes), float64(s.HopTwoAnswers.Bytes),
-			float64(s.Background.Bytes), float64(s.Rest.Bytes)))
+		var parts []float64
+		for _, class := range []observe.Class{s.HopOneRequests, s.HopTwoRequests, s.HopTwoAnswers, s.Background, s.Rest} {
+			parts = append(parts, wire.FromCounter(float64(class.Bytes), float64(class.Packets)))
+		}
+		assertions = append(assertions, measure.Parts("inbound-split", node+", "+o.Scenario.Name,
+			float64(o.Observed.Links[node].In.Bytes), splitTolerance, parts...))
 	}
 	return assertions
 }
@@ -152,7 +158,7 @@ func (l *Lab) BottleneckLoad(app *deploy.App, answer units.Bytes, link units.Bit
 		return Load{}, err
 	}
 	const requestBytes = 120
-	wire := locality.EthernetWire().Split()
+	wire := locality.EthernetWire()
 	nodes := locality.Bytes(expected, locality.SameOnBothHops(requestBytes, float64(answer)+headBytes), wire)
 	perNode := used * float64(link.BytesIn(time.Second))
 	rate := share * perNode * float64(len(nodes)) / locality.Sum(nodes).HopTwoIn()
