@@ -13,6 +13,7 @@ import (
 
 	"secondhop/clusters/engine"
 	"secondhop/internal/command"
+	"secondhop/internal/failure"
 )
 
 // nodePlan is all that it takes to assemble one node image. Its steps are fixed
@@ -101,7 +102,10 @@ func (p nodePlan) build(ctx context.Context, opts Options) (NodeImage, error) {
 	defer unlock()
 	packages, compile, join := p.todo()
 	if len(packages)+len(compile)+len(join) > 0 {
-		if err := errors.Join(needProgramsAndRoot("debootstrap", "unshare"), needSpace(p.st.dir, spaceForBuild)); err != nil {
+		if err := needProgramsAndRoot("debootstrap", "unshare"); err != nil {
+			return NodeImage{}, err
+		}
+		if err := needSpace(p.st.dir, spaceForBuild); err != nil {
 			return NodeImage{}, err
 		}
 	}
@@ -143,6 +147,9 @@ func track(ctx context.Context, report *progress, title string, do func(context.
 	err := do(ctx)
 	stop()
 	end(err)
+	if err != nil && ctx.Err() != nil {
+		return failure.Infra(fmt.Errorf("stopped during %q: %w", title, context.Cause(ctx)), "run the same command again; finished steps are kept")
+	}
 	return err
 }
 

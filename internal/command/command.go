@@ -30,9 +30,22 @@ type Error struct {
 // Error names the program, what it said last and how it ended, on one line.
 func (e *Error) Error() string {
 	if said := lastLine(e.Output); said != "" {
-		return fmt.Sprintf("%s: %s (%v)", e.Argv[0], said, e.Err)
+		return fmt.Sprintf("%s: %s (%v)", program(e.Argv), said, e.Err)
 	}
 	return fmt.Sprintf("%s: %v", shellescape.QuoteCommand(e.Argv), e.Err)
+}
+
+// program is the program that argv is about: env only passes it variables.
+func program(argv []string) string {
+	if argv[0] != "env" {
+		return argv[0]
+	}
+	for _, arg := range argv[1:] {
+		if !strings.Contains(arg, "=") {
+			return arg
+		}
+	}
+	return argv[0]
 }
 
 // Unwrap gives the exec error.

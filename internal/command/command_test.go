@@ -39,6 +39,14 @@ func TestErrorSkipsHintsAtHelp(t *testing.T) {
 	}
 }
 
+func TestErrorNamesTheProgramBehindEnv(t *testing.T) {
+	t.Parallel()
+	_, err := Run(t.Context(), "env", "A=1", "B=2", "sh", "-c", "echo no >&2; exit 1")
+	if err == nil || err.Error() != "sh: no (exit status 1)" {
+		t.Errorf("error = %v", err)
+	}
+}
+
 func TestCancelEndsTheWholeGroup(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
