@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -167,4 +168,78 @@ func testByHand(p *playground, r *rig) {
 		p.patch("c", fmt.Sprintf(`{"metadata":{"labels":{%q:%s}}}`, DefaultConfig().SlotLabel(), value))
 		p.untilNumbers(map[string]string{"a": "0", "b": "1", "c": "2"})
 	}
+}
+
+func testMetrics(p *playground, r *rig) {
+	for _, node := range []string{"m1", "m2"} {
+		_, err := p.client.CoreV1().Nodes().Create(p.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}, metav1.CreateOptions{})
+		p.must(err)
+	}
+	p.app("web", 2)
+	u := r.usher(p, "first", DefaultConfig(), good)
+	u.untilLeading(p)
+	for _, pod := range []string{"a", "b", "c"} {
+		p.create("web", pod, "m1")
+		p.ready(pod)
+	}
+	p.create("web", "starting", "m2")
+	p.create("web", "leaving", "m2")
+	p.ready("leaving")
+	p.untilNumbers(map[string]string{"a": "0", "b": "1", "c": "", "starting": "0", "leaving": "1"})
+	p.terminate("leaving")
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(u.Metrics())
+	want := map[string]float64{
+		"usher_leader":                        1,
+		"usher_slots_assigned":                4,
+		"usher_slots_configured":              2,
+		"usher_expected_slot_share":           (200./480 + 0) / 2, // m2 has no ready pod that stays
+		"usher_scheduled_to_labelled_seconds": 4,                  // c had to wait for a number, and does
+	}
+	p.until("metrics", func(context.Context) error {
+		got, err := gather(registry, p.namespace)
+		if err != nil {
+			return err
+		}
+		for name, value := range want {
+			if got[name] != value {
+				return fmt.Errorf("%s = %v, want %v", name, got[name], value)
+			}
+		}
+		return nil
+	})
+	u.stop()
+	got, err := gather(registry, p.namespace)
+	p.must(err)
+	if value, ok := got["usher_leader"]; !ok || value != 0 {
+		p.Errorf("usher_leader = %v (there: %t) after the end, want 0", value, ok)
+	}
+	if _, ok := got["usher_expected_slot_share"]; ok {
+		p.Error("an usher that does not lead still has figures about apps")
+	}
+}
+
+// gather is the metrics of one namespace and those of none; a histogram is its count.
+func gather(registry *prometheus.Registry, namespace string) (map[string]float64, error) {
+	families, err := registry.Gather()
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]float64{}
+	for _, family := range families {
+		for _, m := range family.Metric {
+			ours := true
+			for _, label := range m.Label {
+				ours = ours && (label.GetName() != "namespace" || label.GetValue() == namespace)
+			}
+			switch {
+			case !ours:
+			case m.Histogram != nil:
+				values[family.GetName()] = float64(m.Histogram.GetSampleCount())
+			case m.Gauge != nil:
+				values[family.GetName()] = m.Gauge.GetValue()
+			}
+		}
+	}
+	return values, nil
 }

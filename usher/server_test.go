@@ -54,6 +54,7 @@ func TestServer(t *testing.T) {
 		{"count and annotation", testCount},
 		{"slot services", testSlotServices},
 		{"numbers written by hand", testByHand},
+		{"metrics", testMetrics},
 		{"late write of a former leader", testLateWrite},
 		{"churn", testChurn},
 		{"wrong rule is caught", testWrongRule},
