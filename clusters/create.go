@@ -18,6 +18,7 @@ import (
 	"secondhop/clusters/links"
 	"secondhop/clusters/network"
 	"secondhop/internal/cleanup"
+	"secondhop/internal/failure"
 )
 
 // maker makes one lab. Each step pushes what undoes it before it begins.
@@ -42,6 +43,9 @@ func (m *maker) create(ctx context.Context) (cluster *Cluster, err error) {
 		if err == nil && panicked == nil {
 			m.stack.Release()
 			return
+		}
+		if ctx.Err() != nil {
+			err = failure.Infra(fmt.Errorf("making lab %s was interrupted: %w", m.spec.Name, err), "nothing of it is left; run the command again")
 		}
 		m.say("undoing what was set up")
 		err = errors.Join(m.blame(ctx, err), m.stack.Run(ctx, undoLimit))
@@ -100,7 +104,7 @@ func (m *maker) makeNetwork(ctx context.Context) error {
 func (m *maker) startNodes(ctx context.Context) error {
 	request := kind.Cluster{
 		Name: m.spec.Name, Image: m.image.Ref, Network: m.spec.Name, ProxyMode: string(m.spec.ProxyMode),
-		Pods: cni.Pods(), Services: cni.Services(),
+		Pods: cni.Pods(), Services: cni.Services(), PatchDir: kubeadm.PatchDir,
 	}
 	for i := range m.spec.Workers {
 		request.Workers = append(request.Workers, map[string]string{zoneLabel: m.spec.zone(i)})
@@ -149,22 +153,27 @@ func (m *maker) installPodNetwork(context.Context) error {
 		}
 		m.cluster.Nodes[i].Congestion, m.cluster.Nodes[i].PodCongestion = setup.Node, setup.Pods
 	}
-	return nil
+	return kubeadm.Prepare(m.pods[0].Pid)
 }
 
-// bootstrap runs kubeadm on all nodes. Workers join as soon as the control plane
-// publishes how; meanwhile its last steps go on.
+// bootstrap makes a cluster of the nodes: the control plane by kubeadm, and the
+// workers' kubelets as soon as the API server first answers, while kubeadm goes on.
 func (m *maker) bootstrap(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	control := m.cluster.ControlPlane()
-	group.Go(func() error { return kubeadm.Init(ctx, control.Name, m.state.log("kubeadm-"+control.Name)) })
+	group.Go(func() error { return kubeadm.Init(ctx, control.Name, m.state.log("kubeadm")) })
 	group.Go(func() error {
 		if err := m.awaitAPI(ctx); err != nil {
 			return err
 		}
 		m.say("  the API server answers; workers join")
-		for _, worker := range m.cluster.Workers() {
-			group.Go(func() error { return kubeadm.Join(ctx, worker.Name, m.state.log("kubeadm-"+worker.Name)) })
+		files, err := kubeadm.ReadControlPlane(m.spec.Name, m.pods[0].Pid)
+		if err != nil {
+			return err
+		}
+		for i, node := range m.cluster.Workers() {
+			worker := kubeadm.Worker{Name: node.Name, Address: node.Address, Pid: m.pods[i+1].Pid, Labels: map[string]string{zoneLabel: node.Zone}}
+			group.Go(func() error { return files.StartWorker(ctx, worker) })
 		}
 		return m.adjust(ctx)
 	})

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
 
@@ -39,8 +38,8 @@ func apiServer(ctx context.Context, controlPlane string) (string, error) {
 	return address, nil
 }
 
-// awaitAPI waits until the control plane publishes what a worker needs to join,
-// and writes the kubeconfig.
+// awaitAPI waits until the API server answers anything at all, and writes the
+// kubeconfig.
 func (m *maker) awaitAPI(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, apiLimit)
 	defer cancel()
@@ -48,10 +47,10 @@ func (m *maker) awaitAPI(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	client := joinClient()
+	client := anyClient()
 	defer client.CloseIdleConnections()
-	err = wait.Until(ctx, "the control plane", poll, func(ctx context.Context) error {
-		return m.waiting(clusterInfo(ctx, client, address))
+	err = wait.Until(ctx, "the API server", poll, func(ctx context.Context) error {
+		return m.waiting(answers(ctx, client, address))
 	})
 	if err != nil {
 		return err
@@ -59,34 +58,24 @@ func (m *maker) awaitAPI(ctx context.Context) error {
 	return writeKubeconfig(m.state, m.pods[0], address)
 }
 
-// joinClient trusts whoever answers: what it reads is public and is not used, it
-// is only looked for.
-func joinClient() *http.Client {
+// anyClient trusts whoever answers: that there is an answer is all it wants to know.
+func anyClient() *http.Client {
 	return &http.Client{
 		Timeout:   5 * time.Second,
 		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
 	}
 }
 
-// clusterInfo asks, as kubeadm join does, for the object that tells how to join.
-func clusterInfo(ctx context.Context, client *http.Client, address string) error {
-	url := "https://" + address + "/api/v1/namespaces/kube-public/configmaps/cluster-info"
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+func answers(ctx context.Context, client *http.Client, address string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/livez", nil)
 	if err != nil {
 		return err
 	}
 	answer, err := client.Do(request)
 	if err != nil {
-		return errors.New("the API server does not answer yet")
+		return errors.New("it does not answer yet")
 	}
-	defer answer.Body.Close()
-	if _, err := io.Copy(io.Discard, answer.Body); err != nil {
-		return err
-	}
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("the API server does not say yet how to join (%s)", answer.Status)
-	}
-	return nil
+	return answer.Body.Close()
 }
 
 // awaitReady waits until every node can take pods and the cluster's own parts run.

@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func TestConfig(t *testing.T) {
 	t.Parallel()
 	cluster := Cluster{
-		Name: "secondhop", Image: "node:1", Network: "secondhop", ProxyMode: "nftables",
+		Name: "secondhop", Image: "node:1", Network: "secondhop", PatchDir: "/kind/patches", ProxyMode: "nftables",
 		Pods: netip.MustParsePrefix("198.18.128.0/17"), Services: netip.MustParsePrefix("198.19.0.0/16"),
 		Workers: []map[string]string{{"topology.kubernetes.io/zone": "zone-a"}, {"topology.kubernetes.io/zone": "zone-b"}},
 	}
@@ -45,9 +45,9 @@ func TestConfig(t *testing.T) {
 
 func TestPatchesAreYAML(t *testing.T) {
 	t.Parallel()
-	for _, patch := range controlPlanePatches() {
+	for _, patch := range (Cluster{PatchDir: "/kind/patches"}).kubeadmPatches() {
 		var document map[string]any
-		if err := yaml.Unmarshal([]byte(patch), &document); err != nil || document["kind"] != "ClusterConfiguration" {
+		if err := yaml.Unmarshal([]byte(patch), &document); err != nil || document["kind"] == nil {
 			t.Errorf("patch %q: %v, %v", patch, document, err)
 		}
 	}

@@ -1,7 +1,6 @@
 // Package kubeadm turns node containers that kind has prepared into a cluster. It
-// runs kubeadm in them with the configuration that kind wrote, and overlaps what
-// does not depend on each other: workers join as soon as the control plane can
-// take them in, not when its last add-on is applied.
+// runs kubeadm init with the configuration that kind wrote, and starts the kubelets
+// of the workers while the control plane still gets up.
 package kubeadm
 
 import (
@@ -25,11 +24,6 @@ const configuration = "/kind/kubeadm.conf"
 // file log.
 func Init(ctx context.Context, node, log string) error {
 	return run(ctx, node, log, "init", "--config", configuration, "--skip-token-print", "--v=5")
-}
-
-// Join adds a worker to the cluster.
-func Join(ctx context.Context, node, log string) error {
-	return run(ctx, node, log, "join", "--config", configuration, "--v=5")
 }
 
 func run(ctx context.Context, node, log string, args ...string) (err error) {
