@@ -63,8 +63,9 @@ func TestProbeTakesATargetOutAndBack(t *testing.T) {
 }
 
 // TestTargetOutFinishesWhatItHas: w2 holds a request, reports itself draining,
-// and answers only when it has been taken out. The request ends well, and then
-// nothing but the probes connects to w2.
+// and answers only when it has been taken out, which takes long enough for another
+// connection to fall idle. The request ends well, and then both connections are
+// closed: nothing but the probes connects to w2.
 func TestTargetOutFinishesWhatItHas(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -78,7 +79,7 @@ func TestTargetOutFinishesWhatItHas(t *testing.T) {
 		<-ready
 		switch {
 		case e.URL.Path == "/-/ready" && holding.Load():
-			if failedProbes.Add(1) == 4 { // two are enough; at the third, the second had been counted
+			if failedProbes.Add(1) == 17 { // 15 take it out; at the 16th, the 15th had been counted
 				close(out)
 			}
 			if answered.Load() > 0 && b.open.Load() == 1 { // the probe's own
@@ -95,6 +96,7 @@ func TestTargetOutFinishesWhatItHas(t *testing.T) {
 	close(ready)
 	plan := planFor(a, b)
 	plan.Duration, plan.Probe, plan.Rate, plan.OpenEnded = Duration(20*time.Second), probe(), 50, true
+	plan.Probe.Fall = 15
 	summary, records := runPlan(t, ctx, plan)
 	assert.True(t, summary.Interrupted, "w2's connections were closed before the end")
 	assert.Equal(t, map[string]uint64{"ok": summary.Requests}, summary.ByClass)

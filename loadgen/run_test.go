@@ -206,13 +206,26 @@ func TestIdleConnectionWithFINIsNotUsed(t *testing.T) {
 		_, _ = e.conn.Write([]byte(ok("")))
 		return "" // answers, says nothing of closing, and closes
 	})
-	plan := planFor(s)
-	plan.ConnectionsPerTarget, plan.Count, plan.Rate, plan.Duration = 1, 10, 20, Duration(time.Second)
-	summary, records := runPlan(t, t.Context(), plan)
-	assert.Equal(t, map[string]uint64{"ok": 10}, summary.ByClass)
-	assert.EqualValues(t, 9, summary.Connections.ClosedByPeer)
-	assert.EqualValues(t, 10, s.connections.Load())
-	assert.False(t, records[9].Reused)
+	plan := planFor(s).WithDefaults()
+	plan.ConnectionsPerTarget = 1
+	var text strings.Builder
+	r := newRun(plan, newCollector(&text))
+	r.open, r.cut = context.WithCancel(t.Context())
+	for id := range uint64(5) {
+		r.dispatch(id+1, r.clock.now())
+		eventually(t, "the answer, and the end of the connection", func() bool {
+			return r.done.Load() == id+1 && s.open.Load() == 0
+		})
+	}
+	r.pools[0].shutDown()
+	r.workers.Wait()
+	require.NoError(t, r.out.close())
+	require.NoError(t, ReadRecords(strings.NewReader(text.String()), func(r Record) error {
+		assert.Equal(t, []any{wire.OK, false}, []any{r.Class, r.Reused})
+		return nil
+	}))
+	assert.EqualValues(t, 4, r.closedByPeer.Load())
+	assert.EqualValues(t, 5, s.connections.Load())
 }
 
 func TestBusyConnectionsAreWaitedForAtTheLimit(t *testing.T) {
