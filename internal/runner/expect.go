@@ -15,13 +15,25 @@ func (l *Lab) Shares(app *deploy.App, o *Outcome, strategy locality.Strategy) ([
 	}
 	tally := o.Tally(o.Whole())
 	assertions := []measure.Assertion{
-		measure.Generator("generator", "client", o.Summary),
 		tally.Drops("drops", "all nodes"),
 		tally.Attributed("attribution", "all nodes"),
 	}
 	assertions = append(assertions, l.shares(o, tally, strategy, expected)...)
 	assertions = append(assertions, l.Family.Pods("pod-load", "every pod", tally.Pods, o.podShares(expected)))
-	return append(assertions, views(app, o, tally, strategy)...), nil
+	assertions = append(assertions, views(app, o, tally, strategy)...)
+	return decided(measure.Generator("generator", "client", o.Summary), assertions...), nil
+}
+
+// decided is the assertions of a run, the one about its generator first: when that
+// one does not hold, nobody knows what the system would have done, and nothing
+// that the run shows is the product's failure.
+func decided(generator measure.Assertion, assertions ...measure.Assertion) []measure.Assertion {
+	if generator.Verdict != measure.Pass {
+		for i := range assertions {
+			assertions[i].Verdict = measure.Inconclusive
+		}
+	}
+	return append([]measure.Assertion{generator}, assertions...)
 }
 
 // shares compares every node's share, and the whole, with what must come out.

@@ -31,7 +31,6 @@ func (l *Lab) Update(o *Outcome, bounds UpdateBounds) ([]measure.Assertion, erro
 	}
 	whole, after := o.Tally(o.Whole()), o.Window(timeline.After)
 	assertions := []measure.Assertion{
-		measure.Generator("generator", "client", o.Summary),
 		whole.Drops("drops", "all nodes"),
 		oneHolder(o),
 		l.Family.Recovered("recovery", "local share after the last pod", o.Records,
@@ -41,7 +40,7 @@ func (l *Lab) Update(o *Outcome, bounds UpdateBounds) ([]measure.Assertion, erro
 		during := o.Tally(o.Window(timeline.During))
 		assertions = append(assertions, measure.P99("response-time", "p99 during the update", during.Response(), bounds.P99))
 	}
-	return assertions, nil
+	return decided(measure.Generator("generator", "client", o.Summary), assertions...), nil
 }
 
 // oneHolder is that no slot EndpointSlice ever had two pods of one node, in a
@@ -95,7 +94,6 @@ func (l *Lab) Reloaded(ctx context.Context, app *deploy.App, o *Outcome) ([]meas
 	}
 	whole := o.Tally(o.Whole())
 	assertions := []measure.Assertion{
-		measure.Generator("generator", "client", o.Summary),
 		whole.Drops("drops", "all nodes"),
 		l.Family.Share("local-share", "all nodes since the first reload", since.LocalShare(), expected.NodeLocal),
 		l.Family.Share("slot-share", "all nodes since the first reload", since.SlotShare(), expected.Slot),
@@ -104,7 +102,7 @@ func (l *Lab) Reloaded(ctx context.Context, app *deploy.App, o *Outcome) ([]meas
 		assertions = append(assertions, measure.Equal("regular-servers", node+", after the last reload", "count",
 			float64(regular[node]), float64(app.Pods())))
 	}
-	return assertions, nil
+	return decided(measure.Generator("generator", "client", o.Summary), assertions...), nil
 }
 
 // regularServers counts the usable regular servers of the application per node.
