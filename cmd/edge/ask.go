@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,19 +15,14 @@ import (
 
 func newStatCommand() *cobra.Command {
 	var socket string
-	var every time.Duration
 	cmd := &cobra.Command{
 		Use:   "stat",
 		Short: "Print HAProxy's statistics table (CSV) of the worker that serves",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if every > 0 {
-				return askEvery(cmd.Context(), cmd.OutOrStdout(), socket, "show stat", every)
-			}
 			return ask(cmd.Context(), cmd.OutOrStdout(), socket, "show stat")
 		},
 	}
-	cmd.Flags().DurationVar(&every, "every", 0, "print it again and again with this period; tables end with an empty line")
 	socketFlag(cmd, &socket)
 	return cmd
 }
@@ -58,26 +52,6 @@ func ask(ctx context.Context, out io.Writer, socket, command string) error {
 	}
 	_, err = fmt.Fprint(out, answer)
 	return err
-}
-
-// askEvery asks until the output cannot be written any more: whoever reads it has
-// gone. That HAProxy does not answer passes, as during a reload.
-func askEvery(ctx context.Context, out io.Writer, socket, command string, period time.Duration) error {
-	ticker := time.NewTicker(period)
-	defer ticker.Stop()
-	for {
-		answer, err := runtime.Client{Socket: socket}.Do(ctx, command)
-		if err == nil {
-			if _, err := fmt.Fprint(out, answer); err != nil {
-				return err
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-	}
 }
 
 func newReloadCommand() *cobra.Command {

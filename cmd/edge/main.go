@@ -41,6 +41,6 @@ func newRootCommand() *cobra.Command {
 		return failure.Input(err, cmd.CommandPath()+" --help lists the flags")
 	})
 	o.bind(root)
-	root.AddCommand(newStatCommand(), newRuntimeCommand(), newReloadCommand())
+	root.AddCommand(newStatCommand(), newStatesCommand(), newRuntimeCommand(), newReloadCommand())
 	return root
 }

@@ -4,16 +4,19 @@ package edges
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"secondhop/edge/haproxy"
+	"secondhop/edge/states"
 	"secondhop/internal/kube"
 )
 
@@ -110,6 +113,50 @@ func (e *Edges) StatsOf(ctx context.Context, pod string) (Stats, error) {
 // serves.
 func (e *Edges) Reload(ctx context.Context, pod string) error {
 	return e.Exec(ctx, pod, io.Discard, "reload")
+}
+
+// endLimit is how long a program may take to notice that its input has ended.
+const endLimit = 3 * time.Second
+
+// FollowStates has the edge of a pod look at its servers every period and hands
+// on each sample, until ctx ends, which gives nil, or the pod does.
+func (e *Edges) FollowStates(ctx context.Context, pod string, period time.Duration, take func(states.Sample)) error {
+	input, end := io.Pipe()
+	output, lines := io.Pipe()
+	defer end.Close()
+	defer context.AfterFunc(ctx, func() { end.Close() })()
+	streaming, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(endLimit, cut) })()
+	taken := make(chan error, 1)
+	go func() {
+		err := readSamples(output, take)
+		output.CloseWithError(err)
+		taken <- err
+	}()
+	err := e.Client.Stream(streaming, e.Namespace, pod, container, input, lines, program, "states", "--every", period.String())
+	lines.CloseWithError(io.EOF)
+	if ctx.Err() != nil {
+		err = nil
+	}
+	return errors.Join(err, <-taken)
+}
+
+// readSamples reads lines to their end; one that was cut short is that of a pod
+// that ended.
+func readSamples(lines io.Reader, take func(states.Sample)) error {
+	decoder := json.NewDecoder(lines)
+	for {
+		var sample states.Sample
+		err := decoder.Decode(&sample)
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("states of servers: %w", err)
+		}
+		take(sample)
+	}
 }
 
 // ParseStats reads the answer to StatsCommand: lines of "Name: value", an empty

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"secondhop/edge/states"
 )
 
 func TestParseStatsReadsARealAnswer(t *testing.T) {
@@ -38,6 +40,22 @@ func TestParseStatsNamesWhatIsMissing(t *testing.T) {
 		if _, err := ParseStats(tc.answer); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%q: %v, want %q", tc.answer, err, tc.want)
 		}
+	}
+}
+
+func TestReadSamplesTakesWholeLines(t *testing.T) {
+	t.Parallel()
+	line := `{"at":"2026-01-02T03:04:05.5Z","changed":[{"proxy":"app","server":"slot0","status":"UP","weight":100}]}` + "\n"
+	var got []states.Sample
+	take := func(s states.Sample) { got = append(got, s) }
+	if err := readSamples(strings.NewReader(line+`{"at":"2026-01-02T03:04:06Z"}`+"\n"+line[:40]), take); err != nil {
+		t.Errorf("a line cut short by the end of the pod: %v", err)
+	}
+	if len(got) != 2 || len(got[0].Changed) != 1 || got[0].Changed[0].Weight != 100 || got[1].Changed != nil {
+		t.Errorf("samples %+v", got)
+	}
+	if err := readSamples(strings.NewReader("Usage: edge\n"), take); err == nil {
+		t.Error("what is not a sample was accepted")
 	}
 }
 

@@ -1,11 +1,8 @@
 package kube
 
 import (
-	"context"
-	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -109,14 +106,10 @@ func addPod(t *testing.T, client *Client, name, node string) {
 
 func testRollout(t *testing.T, client *Client) {
 	web := Workload{Deployment, "web"}
-	miss := func() error {
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		defer cancel()
-		return client.WaitRollout(ctx, "app", web)
-	}
+	miss := func() error { return client.rolledOut(t.Context(), "app", web) }
 	expect := func(want string) {
 		t.Helper()
-		if err := miss(); err == nil || !strings.Contains(err.Error(), want) || !errors.Is(err, context.DeadlineExceeded) {
+		if err := miss(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error = %v, want %q", err, want)
 		}
 	}
@@ -139,6 +132,7 @@ func testRollout(t *testing.T, client *Client) {
 	none := int64(0)
 	must(t, client.Typed.CoreV1().Pods("app").Delete(t.Context(), "old", metav1.DeleteOptions{GracePeriodSeconds: &none}))
 	must(t, miss())
+	must(t, client.WaitRollout(t.Context(), "app", web))
 
 	must(t, client.Restart(t.Context(), "app", web))
 	expect("its controller has not seen the last change")

@@ -48,22 +48,27 @@ type progress struct {
 func (c *Client) WaitRollout(ctx context.Context, namespace string, workload Workload) error {
 	subject := fmt.Sprintf("%s %s/%s to be rolled out", workload.Kind, namespace, workload.Name)
 	return wait.Until(ctx, subject, pollPeriod, func(ctx context.Context) error {
-		state, err := c.progress(ctx, namespace, workload)
-		if err != nil {
-			return err
-		}
-		if err := state.miss(); err != nil {
-			return err
-		}
-		pods, err := c.Pods(ctx, namespace, state.selector)
-		if err != nil {
-			return err
-		}
-		if extra := len(pods) - int(state.desired); extra != 0 {
-			return fmt.Errorf("%d pods exist, %d are wanted", len(pods), state.desired)
-		}
-		return nil
+		return c.rolledOut(ctx, namespace, workload)
 	})
+}
+
+// rolledOut says what a roll-out still lacks.
+func (c *Client) rolledOut(ctx context.Context, namespace string, workload Workload) error {
+	state, err := c.progress(ctx, namespace, workload)
+	if err != nil {
+		return err
+	}
+	if err := state.miss(); err != nil {
+		return err
+	}
+	pods, err := c.Pods(ctx, namespace, state.selector)
+	if err != nil {
+		return err
+	}
+	if len(pods) != int(state.desired) {
+		return fmt.Errorf("%d pods exist, %d are wanted", len(pods), state.desired)
+	}
+	return nil
 }
 
 func (p progress) miss() error {

@@ -16,6 +16,7 @@ const (
 	EventPodLabelled   EventKind = "pod-labelled"
 	EventPodReady      EventKind = "pod-ready"
 	EventPodDeleting   EventKind = "pod-deleting"
+	EventPodFinished   EventKind = "pod-finished"
 	EventPodGone       EventKind = "pod-gone"
 	EventServerState   EventKind = "server-state"
 )

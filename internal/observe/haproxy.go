@@ -3,7 +3,6 @@ package observe
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"secondhop/edge/haproxy"
 	"secondhop/internal/edges"
@@ -89,5 +88,3 @@ func proxyDeltas(before, after map[string]edges.Stats) map[string]ProxyDelta {
 	}
 	return deltas
 }
-
-func isSlot(s haproxy.ServerStat) bool { return strings.HasPrefix(s.Server, haproxy.SlotPrefix) }

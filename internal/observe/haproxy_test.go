@@ -1,13 +1,13 @@
 package observe
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"secondhop/edge/haproxy"
+	"secondhop/edge/states"
 	"secondhop/internal/edges"
 	"secondhop/internal/units"
 )
@@ -56,47 +56,42 @@ func TestProxyDeltaAcrossAReload(t *testing.T) {
 	}
 }
 
-func statTable(rows ...string) string {
-	return "# pxname,svname,type,status,weight,stot,lbtot,req_tot,hrsp_2xx,\n" + strings.Join(rows, "\n") + "\n\n"
-}
-
-func statRow(proxy, name, status string, weight int) string {
-	return fmt.Sprintf("%s,%s,2,%s,%d,0,0,0,0,", proxy, name, status, weight)
-}
-
-func TestStatesKeepChangesOnly(t *testing.T) {
+func TestStatesKeepWhatTakesPartAndChanges(t *testing.T) {
 	t.Parallel()
 	var sent []Event
-	w := &stateWatcher{
-		backends: []string{"app"}, samples: map[string]int{}, last: map[[3]string]haproxy.ServerStat{},
-		sink: func(e Event) { sent = append(sent, e) },
+	w := newStateWatcher("app.slots", "app.plain", func(e Event) { sent = append(sent, e) })
+	slot, reg := "slot0", "reg0"
+	all := []states.Server{
+		{Proxy: "app.slots", Server: slot, Status: "UP", Weight: 100},
+		{Proxy: "app.slots", Server: reg, Status: "UP", Weight: 1}, // tracks the owner's
+		{Proxy: "app.plain", Server: reg, Status: "UP", Weight: 1},
+		{Proxy: "app.plain", Server: "reg1", Status: "MAINT", Weight: 1}, // a free place
+		{Proxy: "other.slots", Server: slot, Status: "UP", Weight: 100},
 	}
-	n := 0
-	tables := &tableWriter{take: func(table []byte) { n++; w.sample(second(n), "w1", table) }}
-	stream := statTable(statRow("app", "slot0", "UP", 100), statRow("other", "slot0", "UP", 100)) +
-		statTable(statRow("app", "slot0", "UP", 100)) +
-		statTable(statRow("app", "slot0", "UP", 0)) +
-		statTable(statRow("app", "slot0", "DOWN", 0)) +
-		"# pxname,svn" // the pod ended
-	for len(stream) > 0 { // in pieces, as a network delivers it
-		size := min(17, len(stream))
-		if _, err := tables.Write([]byte(stream[:size])); err != nil {
-			t.Fatal(err)
-		}
-		stream = stream[size:]
+	for n, changed := range [][]states.Server{
+		all,
+		nil,
+		{{Proxy: "app.slots", Server: slot, Status: "UP", Weight: 0}},
+		{{Proxy: "app.slots", Server: slot, Status: "UP", Weight: 100}, {Proxy: "app.plain", Server: "reg1", Status: "UP", Weight: 1}},
+		all, // the edge started anew: only reg1 is not as it was
+	} {
+		w.sample("w1", states.Sample{At: second(n + 1), Changed: changed})
 	}
 	want := []StateChange{
-		{second(1), "w1", "app", "slot0", "UP", 100},
-		{second(3), "w1", "app", "slot0", "UP", 0},
-		{second(4), "w1", "app", "slot0", "DOWN", 0},
+		{second(1), "w1", "app.slots", slot, "UP", 100},
+		{second(1), "w1", "app.plain", reg, "UP", 1},
+		{second(3), "w1", "app.slots", slot, "UP", 0},
+		{second(4), "w1", "app.slots", slot, "UP", 100},
+		{second(4), "w1", "app.plain", "reg1", "UP", 1},
+		{second(5), "w1", "app.plain", "reg1", "MAINT", 1},
 	}
 	if diff := cmp.Diff(want, w.changes); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
-	if w.samples["w1"] != 4 || len(sent) != 3 || sent[2].Kind != EventServerState || !sent[2].At.Equal(second(4)) {
+	if w.samples["w1"] != 5 || len(sent) != len(want) || sent[2].Kind != EventServerState || !sent[2].At.Equal(second(3)) {
 		t.Errorf("%d samples, events %+v", w.samples["w1"], sent)
 	}
-	if got := want[1].String(); !strings.Contains(got, "w1 app/slot0 UP weight 0") {
+	if got := want[2].String(); !strings.Contains(got, "w1 app.slots/slot0 UP weight 0") {
 		t.Errorf("String = %q", got)
 	}
 }

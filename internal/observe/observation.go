@@ -123,7 +123,7 @@ func (o *Observation) watch(ctx context.Context, app *deploy.App, sink Sink) (er
 		return err
 	}
 	o.undo.Push("watch of pods", o.pods.follower.abandon)
-	o.states = watchStates(ctx, o.lab.Edges, []string{app.Backend(), app.OwnerBackend()}, sink)
+	o.states = watchStates(ctx, o.lab.Edges, app.Backend(), app.OwnerBackend(), sink)
 	o.undo.Push("samples of states", func(context.Context) error { o.states.finish(); return nil })
 	return nil
 }

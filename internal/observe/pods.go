@@ -32,11 +32,22 @@ type PodLife struct {
 	Labelled  time.Time `json:"labelled"`
 	Ready     time.Time `json:"ready"`
 	Deleting  time.Time `json:"deleting"`
-	Gone      time.Time `json:"gone"`
+	// Finished is when all its containers had ended for good. From then on it is
+	// in no EndpointSlice and holds no slot, though it may still exist.
+	Finished time.Time `json:"finished"`
+	Gone     time.Time `json:"gone"`
+}
+
+// holdsUntil is when the pod's slot was free again; zero while it is not.
+func (p PodLife) holdsUntil() time.Time {
+	if !p.Finished.IsZero() {
+		return p.Finished
+	}
+	return p.Gone
 }
 
 // PodReport is every pod that existed during the watch, oldest first, and every
-// instant at which two pods of a node carried the same slot number.
+// instant at which two pods of a node that had not ended carried the same number.
 type PodReport struct {
 	Coverage
 	Pods       []PodLife       `json:"pods"`
@@ -45,8 +56,8 @@ type PodReport struct {
 
 // LabelLatencies is, for each pod that was labelled during the watch, the time
 // from when it could have been labelled until its label was seen: from when it
-// was scheduled or, if that is later, from when its slot's previous holder was
-// gone. Sorted.
+// was scheduled or, if that is later, from when its slot's previous holder had
+// ended. Sorted.
 func (r PodReport) LabelLatencies() []time.Duration {
 	var latencies []time.Duration
 	for _, pod := range r.Pods {
@@ -56,8 +67,8 @@ func (r PodReport) LabelLatencies() []time.Duration {
 		possible := pod.Scheduled
 		for _, other := range r.Pods {
 			held := other.UID != pod.UID && other.Node == pod.Node && other.Slot == pod.Slot
-			if held && other.Gone.After(possible) && !other.Gone.After(pod.Labelled) {
-				possible = other.Gone
+			if free := other.holdsUntil(); held && free.After(possible) && !free.After(pod.Labelled) {
+				possible = free
 			}
 		}
 		latencies = append(latencies, pod.Labelled.Sub(possible))
@@ -185,6 +196,9 @@ func (t *podTracker) update(at time.Time, pod *corev1.Pod) {
 	if pod.DeletionTimestamp != nil {
 		t.station(&life.Deleting, at, EventPodDeleting, life)
 	}
+	if kube.Finished(pod) {
+		t.station(&life.Finished, at, EventPodFinished, life)
+	}
 }
 
 // station notes the first time that a pod reached something.
@@ -200,13 +214,13 @@ func (t *podTracker) station(when *time.Time, at time.Time, kind EventKind, life
 	t.sink.send(event)
 }
 
-// check asserts the rule at its source: among the pods of a node that exist,
-// whether they run or terminate, a number is used once.
+// check asserts the rule at its source: among the pods of a node that have not
+// ended, whether they run or terminate, a number is used once.
 func (t *podTracker) check(at time.Time) {
 	type place struct{ node, slot string }
 	holders := map[place][]string{}
 	for _, life := range t.lives {
-		if life.Gone.IsZero() && life.Slot != "" {
+		if life.holdsUntil().IsZero() && life.Slot != "" {
 			p := place{life.Node, life.Slot}
 			holders[p] = append(holders[p], life.Name)
 		}

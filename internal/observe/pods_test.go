@@ -16,6 +16,9 @@ type podState struct {
 	ready, deleting  bool
 }
 
+// finished is a pod whose containers have ended and that is being deleted.
+type finished podState
+
 func (s podState) pod() *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: s.name, UID: types.UID("uid-" + s.name)}}
 	pod.Spec.NodeName = s.node
@@ -40,6 +43,10 @@ func replay(tracker *podTracker, steps ...any) {
 		switch s := s.(type) {
 		case podState:
 			tracker.change(second(i+1), watch.Modified, s.pod())
+		case finished:
+			pod := podState(s).pod()
+			pod.Status.Phase = corev1.PodSucceeded
+			tracker.change(second(i+1), watch.Modified, pod)
 		case gone:
 			tracker.change(second(i+1), watch.Deleted, podState(s).pod())
 		}
@@ -97,6 +104,27 @@ func TestPodTrackerSeesASlotThatIsHeldTwice(t *testing.T) {
 	want := []SlotViolation{{second(2), "label eqtv.io/local-slot=0", "w1", []string{"new", "old"}}}
 	if diff := cmp.Diff(want, tracker.violations); diff != "" {
 		t.Errorf("violations (-want +got):\n%s", diff)
+	}
+}
+
+// usher may give a number away as soon as its holder's containers have ended:
+// the pod is in no EndpointSlice any more, though it takes a while to go.
+func TestAPodThatHasEndedHoldsNothing(t *testing.T) {
+	t.Parallel()
+	tracker := &podTracker{lives: map[string]*PodLife{}}
+	tracker.reset(second(0), []*corev1.Pod{podState{"old", "w1", "0", true, true}.pod()})
+	replay(tracker,
+		podState{"new", "w1", "", true, false},
+		finished{"old", "w1", "0", false, true}, // 2
+		podState{"new", "w1", "0", true, false}, // 3
+		gone{"old", "w1", "0", false, true},     // 4
+	)
+	if len(tracker.violations) != 0 {
+		t.Errorf("violations: %v", tracker.violations)
+	}
+	report := PodReport{Pods: []PodLife{*tracker.lives["uid-old"], *tracker.lives["uid-new"]}}
+	if diff := cmp.Diff([]time.Duration{time.Second}, report.LabelLatencies()); diff != "" {
+		t.Errorf("latency counts from the end of the holder (-want +got):\n%s", diff)
 	}
 }
 
