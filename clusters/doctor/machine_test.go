@@ -109,13 +109,15 @@ func TestRepairsNeedRoot(t *testing.T) {
 func TestInstallRefreshesOnceAndRemembers(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, map[string]string{"/etc/os-release": "ID=ubuntu\nID_LIKE=\"debian\"\n"})
-	for _, pkg := range []string{"wrk", "haproxy", "wrk"} {
-		if err := b.install(t.Context(), pkg); err != nil {
+	b.answers["dpkg-query --show --showformat=${Status} iptables"] = "install ok installed"
+	for _, packages := range [][]string{{"wrk"}, {"haproxy", "iptables"}, {"wrk"}} {
+		if err := b.install(t.Context(), packages...); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n := slices.Index(b.ran, "apt-get -q update"); n != 0 || len(b.ran) != 4 {
-		t.Errorf("ran %q", b.ran)
+	apt := slices.DeleteFunc(b.ran, func(line string) bool { return strings.HasPrefix(line, "dpkg-query") })
+	if n := slices.Index(apt, "apt-get -q update"); n != 0 || len(apt) != 4 {
+		t.Errorf("ran %q", apt)
 	}
 	if done, err := b.loadChanges(); err != nil || !slices.Equal(done.Packages, []string{"haproxy", "wrk"}) {
 		t.Errorf("remembered %v, %v", done.Packages, err)

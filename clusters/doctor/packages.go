@@ -98,8 +98,13 @@ func (m *machine) install(ctx context.Context, packages ...string) error {
 		}
 		m.aptUpdated = true
 	}
-	if err := m.record(func(c *changes) { c.Packages = append(c.Packages, packages...) }); err != nil {
-		return err
+	for _, pkg := range packages {
+		if status, err := m.run(ctx, "dpkg-query", "--show", "--showformat=${Status}", pkg); err == nil && status == "install ok installed" {
+			continue
+		}
+		if err := m.record(func(c *changes) { c.Packages = append(c.Packages, pkg) }); err != nil {
+			return err
+		}
 	}
 	argv := []string{"env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q", "install", "-y", "--no-install-recommends"}
 	if _, err := m.run(ctx, append(argv, packages...)...); err != nil {

@@ -65,6 +65,30 @@ func TestPullFailsAtOnceWithoutARegistry(t *testing.T) {
 	}
 }
 
+// The edge on top of an image that the engine has: made here, since the official
+// one cannot be had everywhere.
+func TestPulledBaseGivesTheLayersOfAnImage(t *testing.T) {
+	t.Parallel()
+	needEngine(t)
+	st := store{t.TempDir()}
+	layers := edgeBaseFor(t, "official haproxy")
+	ref := "secondhop/base-test:" + hashOf(st.dir)[:shortHash]
+	t.Cleanup(func() { _, _ = engine.Run(context.WithoutCancel(t.Context()), "image", "rm", "--force", ref) })
+	if err := loadImages(t.Context(), st.dir, imageSpec{ref: ref, layers: layers}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := pulledBase(t.Context(), st, ref, Options{})
+	if err != nil || len(got) != 2 {
+		t.Fatalf("layers = %v, %v", got, err)
+	}
+	if text := contents(t, got[0])[haproxyProgram]; text != "official haproxy" {
+		t.Errorf("the image's layer has %q", text)
+	}
+	if link := contents(t, got[1])[haproxyProgram]; link != "-> "+haproxyOfficial {
+		t.Errorf("our layer has %q", link)
+	}
+}
+
 func TestParseEngineItems(t *testing.T) {
 	t.Parallel()
 	got := parseEngineItems("secondhop/node:v1.34.4-abc\t710MB\nubuntu:24.04\t78MB\nkindest/node:v1.34.0\t1GB\n<none>:<none>\t1MB\n")

@@ -94,7 +94,7 @@ func programsDir(t *testing.T, text string) string {
 	return dir
 }
 
-func edgeBaseFor(t *testing.T, text string) string {
+func edgeBaseFor(t *testing.T, text string) []string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "base.tar")
 	l, err := newLayer(path)
@@ -105,7 +105,7 @@ func edgeBaseFor(t *testing.T, text string) string {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return path
+	return []string{path}
 }
 
 func TestOwnArchiveHoldsRunnableImages(t *testing.T) {

@@ -117,7 +117,7 @@ func buildOwn(ctx context.Context, source, dir string) error {
 
 // ownImages describes the images of the programs in dir, whose layers it writes
 // there. The edge's image has HAProxy below its program.
-func ownImages(dir, edgeBase string) ([]imageSpec, OwnRefs, error) {
+func ownImages(dir string, edgeBase []string) ([]imageSpec, OwnRefs, error) {
 	refs := OwnRefs{}
 	fields := map[string]*string{"usher": &refs.Usher, "edge": &refs.Edge, "demoapp": &refs.Demoapp, "loadgen": &refs.Loadgen}
 	var specs []imageSpec
@@ -128,7 +128,7 @@ func ownImages(dir, edgeBase string) ([]imageSpec, OwnRefs, error) {
 		}
 		layers := []string{layer}
 		if name == "edge" {
-			layers = []string{edgeBase, layer}
+			layers = append(slices.Clone(edgeBase), layer)
 		}
 		hash, err := layersHash(layers)
 		if err != nil {
