@@ -54,7 +54,7 @@ func readPauses() *metrics.Float64Histogram {
 // until is what the run cost from the earlier sample to this one.
 func (s hostSample) until(end hostSample) Host {
 	cores := float64(runtime.GOMAXPROCS(0)) // follows affinity and cgroup quota
-	h := Host{Cores: cores, CPUUsed: end.cpu - s.cpu, RunDelay: end.runDelay - s.runDelay, Memory: end.memory}
+	h := Host{Cores: cores, CPUUsed: end.cpu - s.cpu, RunDelay: end.runDelay - s.runDelay, Memory: end.memory, Realtime: isRealtime()}
 	if wall := end.when.Sub(s.when); wall > 0 {
 		h.CPUShare = h.CPUUsed.Seconds() / wall.Seconds() / cores
 	}
@@ -87,6 +87,12 @@ func runDelay() time.Duration {
 		total += time.Duration(ns)
 	}
 	return total
+}
+
+// isRealtime tells whether the calling thread has real-time priority.
+func isRealtime() bool {
+	policy, _, errno := unix.RawSyscall(unix.SYS_SCHED_GETSCHEDULER, 0, 0, 0)
+	return errno == 0 && (policy == unix.SCHED_RR || policy == unix.SCHED_FIFO)
 }
 
 // localPorts is how many local ports a connection can choose from; 0 = unknown.

@@ -81,6 +81,7 @@ type Host struct {
 	CPUUsed  time.Duration `json:"cpuUsed"`  // by the process
 	CPUShare float64       `json:"cpuShare"` // of those cores
 	RunDelay time.Duration `json:"runDelay"` // its threads were ready but had no core, summed
+	Realtime bool          `json:"realtime"` // it had real-time priority
 	GCPauses Quantiles     `json:"gcPauses"`
 	Memory   units.Bytes   `json:"memory"` // peak resident size
 }

@@ -82,6 +82,27 @@ func TestRunEndsCleanlyOnSIGTERM(t *testing.T) {
 	assert.Equal(t, map[string]uint64{"ok": summary.Requests}, summary.ByClass)
 }
 
+func TestRealtimeRunSaysWhetherItWas(t *testing.T) {
+	t.Parallel()
+	_, serverLines := program(t, "bench-server")
+	plan := loadgen.Plan{
+		Targets: []loadgen.Target{{Node: "w1", Address: firstLine(t, serverLines)}},
+		Rate:    100, Duration: loadgen.Duration(100 * time.Millisecond), Host: "bench",
+	}
+	for _, args := range [][]string{{"--realtime"}, nil} {
+		out := t.TempDir()
+		cmd := exec.Command(os.Args[0], append([]string{"run", "--plan", writePlan(t, plan), "--out", out}, args...)...)
+		cmd.Env = append(os.Environ(), asProgram+"=1")
+		var notes strings.Builder
+		cmd.Stderr = &notes
+		require.NoError(t, cmd.Run(), "not being allowed to is no failure")
+		summary, err := loadgen.ReadSummary(filepath.Join(out, loadgen.SummaryFile))
+		require.NoError(t, err)
+		refused := strings.Contains(notes.String(), "the run goes on without")
+		assert.Equal(t, args != nil && !refused, summary.Host.Realtime, notes.String())
+	}
+}
+
 func TestFloodIntoSink(t *testing.T) {
 	t.Parallel()
 	_, sinkLines := program(t, "sink")

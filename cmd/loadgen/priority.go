@@ -7,8 +7,6 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"secondhop/internal/failure"
 )
 
 // realtime is a modest priority among real-time threads.
@@ -31,8 +29,7 @@ func takeRealtime() error {
 		}
 		_, _, errno := unix.RawSyscall(unix.SYS_SCHED_SETSCHEDULER, uintptr(id), unix.SCHED_RR, uintptr(unsafe.Pointer(&priority)))
 		if errno != 0 && errno != unix.ESRCH { // the thread may have ended
-			return failure.Infra(fmt.Errorf("take real-time priority: %w", errno),
-				"run as root or with the capability SYS_NICE, or without --realtime")
+			return fmt.Errorf("take real-time priority: %w", errno)
 		}
 	}
 	return nil

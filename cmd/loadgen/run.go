@@ -25,7 +25,7 @@ func newRunCommand() *cobra.Command {
 			}
 			if urgent {
 				if err := takeRealtime(); err != nil {
-					return err
+					fmt.Fprintf(cmd.ErrOrStderr(), "loadgen: %v; the run goes on without\n", err)
 				}
 			}
 			_, err = loadgen.RunInto(cmd.Context(), plan, out, cmd.OutOrStdout())
@@ -34,7 +34,7 @@ func newRunCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&planPath, "plan", "", "file with the plan in JSON; - is standard input")
 	cmd.Flags().StringVar(&out, "out", "", "directory for requests.jsonl and summary.json")
-	cmd.Flags().BoolVar(&urgent, "realtime", false, "run with real-time priority (needs root or SYS_NICE)")
+	cmd.Flags().BoolVar(&urgent, "realtime", false, "run with real-time priority if allowed (root or SYS_NICE); the summary says if it was")
 	for _, name := range []string{"plan", "out"} {
 		if err := cmd.MarkFlagRequired(name); err != nil {
 			panic(err) // the flag is defined above
