@@ -44,7 +44,7 @@ func TestRollingUpdates(t *testing.T) {
 	}{
 		{name: "all pods at once", event: func() faults.Event { return lab.RestartAll(app) }, settle: 25 * time.Second},
 		{name: "one pod at a time", event: func() faults.Event { return lab.RestartOneByOne(app) }, bound: onePodP99, settle: 25 * time.Second},
-		{name: "usher", event: func() faults.Event { return lab.RestartUsher() }, settle: 25 * time.Second},
+		{name: "usher", event: func() faults.Event { return lab.RestartUsher() }, settle: 20 * time.Second},
 		{name: "edge DaemonSet", event: func() faults.Event { return lab.RolloutEdge() }, probe: true, settle: 25 * time.Second},
 	} {
 		features.Assess(update.name, func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
@@ -52,7 +52,7 @@ func TestRollingUpdates(t *testing.T) {
 			outcome := run(ctx, t, app, runner.Scenario{
 				Name:   "rollout-" + slug(update.name),
 				Load:   runner.Load{Rate: timingRate, Probe: update.probe},
-				Before: 15 * time.Second,
+				Before: 10 * time.Second,
 				Events: []faults.Event{update.event()},
 				After:  update.settle,
 			})
@@ -75,9 +75,9 @@ func TestReloads(t *testing.T) {
 			outcome := run(ctx, t, app, runner.Scenario{
 				Name:   "reload",
 				Load:   runner.Load{Rate: timingRate},
-				Before: 10 * time.Second,
+				Before: 5 * time.Second,
 				Events: []faults.Event{lab.Reload(), lab.Reload(), lab.Reload()},
-				After:  60 * time.Second,
+				After:  40 * time.Second,
 			})
 			assertions, err := lab.Reloaded(ctx, app, outcome)
 			require.NoError(t, err)

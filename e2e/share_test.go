@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
@@ -18,9 +19,9 @@ import (
 )
 
 // The rates of the suite on two cores that carry the lab and the client: counts
-// can be had at 1,500 requests a second; times of requests only below 800.
+// can be had at up to 1,500 requests a second; times of requests only below 800.
 const (
-	countRate  = 1500
+	countRate  = 1200
 	timingRate = 300
 )
 
@@ -43,6 +44,9 @@ var strategies = []struct {
 func TestLocalShare(t *testing.T) {
 	for _, placement := range [][]int{{4, 4, 4, 1}, {2, 2, 0, 1}} {
 		for _, s := range strategies {
+			if s.strategy == locality.ClusterIP && !slices.Equal(placement, uneven) {
+				continue // the same shares as endpoints; once is enough to see that kube-proxy agrees
+			}
 			name := fmt.Sprintf("%s on %s", s.strategy, runner.PlacementName(placement))
 			feature := features.New(name).
 				Assess("shares, balance and drops", func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
