@@ -57,6 +57,7 @@ func newRootCommand() *cobra.Command {
 		newStatusCommand(),
 		newLinksCommand(),
 		newReportCommand(),
+		newSnippetCommand(),
 	)
 	return root
 }
