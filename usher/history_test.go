@@ -253,7 +253,7 @@ func TestHistories(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			histories, steps := 100, 1500
+			histories, steps := 60, 1500
 			if testing.Short() {
 				histories = 10
 			}

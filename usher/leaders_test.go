@@ -2,11 +2,17 @@ package usher
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
+
+	"secondhop/fixtures/manifests"
 )
 
 // valve is a network in which, from the first write to a pod on, requests wait
@@ -85,4 +91,47 @@ func testLateWrite(p *playground, r *rig) {
 	}
 	p.untilNumbers(map[string]string{"a": "0", "b": ""})
 	audit.clean(p)
+}
+
+// testStolenLease takes the Lease away from a leader that has not noticed. It must
+// not write, and must lead again in a new term when the Lease is free.
+func testStolenLease(p *playground, r *rig) {
+	p.app("web", 2)
+	u := r.usher(p, "robbed", DefaultConfig(), good)
+	u.untilLeading(p)
+	p.create("web", "a", "n1")
+	p.untilNumbers(map[string]string{"a": "0"})
+
+	p.giveLease("thief")
+	p.create("web", "b", "n1")
+	p.until("usher to see that its term is over", func(context.Context) error {
+		if u.leading.Load() != nil {
+			return errors.New("it still leads")
+		}
+		return nil
+	})
+	numbers, err := p.numbers(p.Context())
+	p.must(err)
+	if numbers["b"] != "" {
+		p.Errorf("a number was given after the Lease was lost: %v", numbers)
+	}
+	p.giveLease("")
+	p.untilNumbers(map[string]string{"a": "0", "b": "1"})
+}
+
+// giveLease makes someone the holder of usher's Lease, as of now; nobody if "".
+func (p *playground) giveLease(holder string) {
+	p.Helper()
+	leases := p.client.CoordinationV1().Leases(manifests.LabNamespace)
+	p.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		lease, err := leases.Get(p.Context(), "usher", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		transitions, now := *lease.Spec.LeaseTransitions+1, metav1.NowMicro()
+		lease.Spec.HolderIdentity, lease.Spec.LeaseTransitions = &holder, &transitions
+		lease.Spec.AcquireTime, lease.Spec.RenewTime = &now, &now
+		_, err = leases.Update(p.Context(), lease, metav1.UpdateOptions{})
+		return err
+	}))
 }

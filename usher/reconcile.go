@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // setService takes in a Service: as an app or as one that is none any more.
@@ -18,8 +19,8 @@ func (s *session) setService(object *corev1.Service) {
 		if app.Invalid != nil {
 			s.log.Error("app is left as it is", "namespace", k.Namespace, "app", k.App, "error", app.Invalid)
 		}
+		app.Published = s.published(k)
 		s.enqueue(s.term.SetApp(app))
-		s.publish(k)
 	} else {
 		s.enqueue(s.term.DropApp(k.Namespace, k.App))
 	}
@@ -36,35 +37,28 @@ func (s *session) dropService(object *corev1.Service) {
 func (s *session) slotsChanged(object *corev1.Service) {
 	s.slots.Add(Key{object.Namespace, object.Name})
 	if app := slotOwner(object); app != "" {
-		s.publish(Key{object.Namespace, app})
-		s.slots.Add(Key{object.Namespace, app})
+		of := Key{object.Namespace, app}
+		s.enqueue(s.term.SetPublished(of, s.published(of)))
+		s.slots.Add(of)
 	} else if app, ok := appOfSlotName(object.Name); ok {
 		s.slots.Add(Key{object.Namespace, app})
 	}
 }
 
-// publish tells the term under which selectors an app's pods are reached now.
-func (s *session) publish(k Key) {
-	slots, err := s.slotServicesOf(k)
-	if err != nil {
-		s.log.Error("slot services cannot be listed", "namespace", k.Namespace, "app", k.App, "error", err)
-		return
-	}
-	s.enqueue(s.term.SetPublished(k, s.config.publishedSelectors(slots)))
+// published are the selectors under which the app's pods are reached now.
+func (s *session) published(k Key) []labels.Selector {
+	return s.config.publishedSelectors(s.slotServicesOf(k))
 }
 
-func (s *session) slotServicesOf(k Key) ([]*corev1.Service, error) {
-	objects, err := s.services.GetIndexer().ByIndex(byOwner, k.Namespace+"/"+k.App)
-	if err != nil {
-		return nil, fmt.Errorf("look up slot services of %s/%s: %w", k.Namespace, k.App, err)
-	}
+func (s *session) slotServicesOf(k Key) []*corev1.Service {
+	objects, _ := s.services.GetIndexer().ByIndex(byOwner, k.Namespace+"/"+k.App) // fails only without the index
 	var services []*corev1.Service
 	for _, object := range objects {
 		if service, ok := object.(*corev1.Service); ok {
 			services = append(services, service)
 		}
 	}
-	return services, nil
+	return services
 }
 
 // service is a Service in the cache, nil if there is none.
@@ -80,10 +74,7 @@ func (s *session) reconcileSlots(ctx context.Context, k Key) error {
 	if k.App == "" {
 		return nil
 	}
-	have, err := s.slotServicesOf(k)
-	if err != nil {
-		return err
-	}
+	have := s.slotServicesOf(k)
 	slots := 0
 	service := s.service(k.Namespace, k.App)
 	if service != nil && s.config.IsApp(service) {

@@ -56,6 +56,7 @@ func TestServer(t *testing.T) {
 		{"numbers written by hand", testByHand},
 		{"metrics", testMetrics},
 		{"late write of a former leader", testLateWrite},
+		{"stolen lease", testStolenLease},
 		{"churn", testChurn},
 		{"wrong rule is caught", testWrongRule},
 	} {

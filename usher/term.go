@@ -108,14 +108,12 @@ func (t *Term) DropPod(namespaceName string, uid types.UID) []Key {
 	return keys
 }
 
-// SetApp takes in a watched state of an app. Its slot Services' selectors are
-// set by SetPublished and kept.
+// SetApp takes in a watched state of an app, with the selectors published now.
 func (t *Term) SetApp(a App) []Key {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	ns := t.namespace(a.Namespace)
 	if i := ns.find(a.Name); i >= 0 {
-		a.Published = ns.apps[i].Published
 		ns.apps = slices.Delete(ns.apps, i, i+1)
 	}
 	ns.apps = append(ns.apps, a)
@@ -139,7 +137,7 @@ func (t *Term) DropApp(namespaceName, name string) []Key {
 }
 
 // SetPublished takes in the selectors that an app's slot Services have now. They
-// may outlive the app.
+// may be there before and after the app.
 func (t *Term) SetPublished(k Key, published []labels.Selector) []Key {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -151,17 +149,6 @@ func (t *Term) SetPublished(k Key, published []labels.Selector) []Key {
 	ns.apps[i].Published = published
 	ns.noteAllShared()
 	return ns.allKeys(k.Namespace)
-}
-
-// App is the present state of an app.
-func (t *Term) App(k Key) (App, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	ns := t.namespace(k.Namespace)
-	if i := ns.find(k.App); i >= 0 {
-		return ns.apps[i], true
-	}
-	return App{}, false
 }
 
 // Plan decides what to write for k now, and counts it as in flight until Settle.
