@@ -15,6 +15,7 @@ import (
 
 func newBenchCommand() *cobra.Command {
 	o := bench.Options{}
+	urgent := false
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure loadgen on one core beside other generators, where they are installed",
@@ -35,6 +36,11 @@ func newBenchCommand() *cobra.Command {
 					return failure.Input(fmt.Errorf("bench: %w", err), "")
 				}
 			}
+			if urgent { // all that is started inherits it
+				if err := takeRealtime(); err != nil {
+					return failure.Infra(err, "run it as root, or without --realtime")
+				}
+			}
 			return bench.Compare(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -42,6 +48,7 @@ func newBenchCommand() *cobra.Command {
 	cmd.Flags().StringVar(&o.Vegeta, "vegeta", "vegeta", "the program vegeta")
 	cmd.Flags().IntVar(&o.Rounds, "rounds", 3, "rounds, of which the medians are shown")
 	cmd.Flags().DurationVar(&o.Duration, "duration", 4*time.Second, "of each measurement")
+	cmd.Flags().BoolVar(&urgent, "realtime", false, "give the server and all generators real-time priority over a busy machine")
 	cmd.Flags().IntVar(&o.Server, "server-core", 0, "core of the server")
 	cmd.Flags().IntVar(&o.Core, "core", 1, "core of the generators")
 	return cmd
