@@ -242,7 +242,7 @@ func (r *rig) until(subject string, try func(context.Context) error) {
 		select {
 		case ended := <-r.ended:
 			r.ended <- ended
-			err = fmt.Errorf("%w; edge: %w", err, ended)
+			err = fmt.Errorf("%w; edge: %v", err, ended)
 		default:
 		}
 		r.t.Fatal(err)
