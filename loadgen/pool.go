@@ -25,35 +25,60 @@ type pool struct {
 	head  int
 	shut  bool
 
-	waiting []Record // waiting[next:], for a worker while all of most are busy
+	growth growth // beyond warm
+
+	waiting []Record // waiting[next:], while all workers are busy and none may be made
 	next    int
 	waited  uint64 // requests that ever waited
 }
 
-// assign finds a worker for a request: an idle one, or one made by create while
-// fewer exist than are wanted warm and whenever all are busy, since an open-loop
-// client does not wait. Only when as many as may exist are busy the request waits
-// for the first to become free, which its instants tell, and the result is nil;
-// ok is false when too many wait already.
+// assign finds a worker for a request that comes due at the time now: an idle
+// one, or one made by create while fewer exist than are wanted warm and when all
+// are busy, since an open-loop client does not wait. Only when none is idle and
+// none may be made, the request waits for the first to become free, which its
+// instants tell, and the result is nil. A worker that is returned has its record:
+// that of the request, or of one that has waited longer. ok is false when too
+// many wait already.
 //
 // Workers take turns, so that every kept connection carries its share; but while
 // there are surplus ones the last used goes first, and the surplus fall idle.
-func (p *pool) assign(request Record, create func() *worker) (w *worker, ok bool) {
+func (p *pool) assign(request Record, now time.Duration, create func() *worker) (w *worker, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	idle := len(p.idle) - p.head
-	if idle == 0 && p.count == p.most {
-		if len(p.waiting)-p.next == mostWaiting {
-			return nil, false
-		}
-		p.waiting = append(p.waiting, request)
+	switch {
+	case p.count < p.warm:
+		w = p.make(create)
+	case p.head < len(p.idle):
+		w = p.unpark()
+	default:
+		return p.assignBusy(request, now, create)
+	}
+	w.record = request
+	return w, true
+}
+
+// assignBusy is assign when no worker is idle.
+func (p *pool) assignBusy(request Record, now time.Duration, create func() *worker) (w *worker, ok bool) {
+	if len(p.waiting)-p.next == mostWaiting {
+		return nil, false
+	}
+	p.waiting = append(p.waiting, request)
+	if p.count == p.most || !p.growth.take(now) {
 		p.waited++
 		return nil, true
 	}
-	if idle == 0 || p.count < p.warm {
-		p.count++
-		return create(), true
-	}
+	w = p.make(create)
+	w.record = p.dequeue()
+	return w, true
+}
+
+func (p *pool) make(create func() *worker) *worker {
+	p.count++
+	return create()
+}
+
+// unpark takes an idle worker; there is one.
+func (p *pool) unpark() (w *worker) {
 	if p.count > p.warm {
 		w = p.idle[len(p.idle)-1]
 		p.idle[len(p.idle)-1] = nil
@@ -66,7 +91,7 @@ func (p *pool) assign(request Record, create func() *worker) (w *worker, ok bool
 	if p.head == len(p.idle) {
 		p.idle, p.head = p.idle[:0], 0
 	}
-	return w, true
+	return w
 }
 
 // outcome is what becomes of a worker that has ended a request.

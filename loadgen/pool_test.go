@@ -12,10 +12,10 @@ import (
 // idlePool has the given number of warm workers, all of them made and idle.
 func idlePool(t *testing.T, warm, most int) (*pool, []*worker) {
 	t.Helper()
-	p := &pool{warm: warm, keep: warm, most: most}
+	p := &pool{warm: warm, keep: warm, most: most, growth: newGrowth(1, 100)}
 	workers := make([]*worker, warm)
 	for i := range workers {
-		w, ok := p.assign(Record{}, newIdleWorker)
+		w, ok := p.assign(Record{}, 0, newIdleWorker)
 		require.True(t, ok)
 		workers[i] = w
 	}
@@ -34,7 +34,7 @@ func TestPoolUsesWorkersInTurn(t *testing.T) {
 	p, workers := idlePool(t, 3, 10)
 	for round := range 200 { // more than once through the ring's room
 		for i := range workers {
-			w, ok := p.assign(Record{}, noWorker)
+			w, ok := p.assign(Record{}, 0, noWorker)
 			require.True(t, ok)
 			require.Same(t, workers[i], w, "round %d", round)
 			require.Equal(t, parked, p.put(w, 0, func() {}))
@@ -47,15 +47,15 @@ func TestPoolLetsSurplusFallIdle(t *testing.T) {
 	t.Parallel()
 	p, workers := idlePool(t, 2, 10)
 	for range 2 {
-		_, _ = p.assign(Record{}, noWorker)
+		_, _ = p.assign(Record{}, 0, noWorker)
 	}
-	extra, ok := p.assign(Record{}, newIdleWorker) // both are busy
+	extra, ok := p.assign(Record{}, 0, newIdleWorker) // both are busy
 	require.True(t, ok)
 	p.put(workers[0], time.Second, func() {})
 	p.put(workers[1], 2*time.Second, func() {})
 	p.put(extra, 3*time.Second, func() {})
 	for range 5 {
-		w, _ := p.assign(Record{}, noWorker)
+		w, _ := p.assign(Record{}, 0, noWorker)
 		require.Same(t, extra, w, "the last used goes first")
 		p.put(w, 4*time.Second, func() {})
 	}
@@ -71,10 +71,10 @@ func TestPoolLetsSurplusFallIdle(t *testing.T) {
 
 func TestPoolGivesWaitingRequestsInOrder(t *testing.T) {
 	t.Parallel()
-	p := &pool{warm: 1, keep: 1, most: 1}
-	w, _ := p.assign(Record{ID: 1}, newIdleWorker)
+	p := &pool{warm: 1, keep: 1, most: 1, growth: newGrowth(1, 100)}
+	w, _ := p.assign(Record{ID: 1}, 0, newIdleWorker)
 	for id := range uint64(3) {
-		busy, ok := p.assign(Record{ID: id + 2}, noWorker)
+		busy, ok := p.assign(Record{ID: id + 2}, 0, noWorker)
 		require.True(t, ok)
 		require.Nil(t, busy)
 	}
@@ -88,20 +88,20 @@ func TestPoolGivesWaitingRequestsInOrder(t *testing.T) {
 
 func TestPoolBoundsWhatWaits(t *testing.T) {
 	t.Parallel()
-	p := &pool{warm: 1, keep: 1, most: 1}
-	_, _ = p.assign(Record{}, newIdleWorker)
+	p := &pool{warm: 1, keep: 1, most: 1, growth: newGrowth(1, 100)}
+	_, _ = p.assign(Record{}, 0, newIdleWorker)
 	for range mostWaiting {
-		_, ok := p.assign(Record{}, noWorker)
+		_, ok := p.assign(Record{}, 0, noWorker)
 		require.True(t, ok)
 	}
-	_, ok := p.assign(Record{}, noWorker)
+	_, ok := p.assign(Record{}, 0, noWorker)
 	assert.False(t, ok)
 }
 
 func TestPoolShutDownEndsBusyWorkersAsTheyComeBack(t *testing.T) {
 	t.Parallel()
 	p, workers := idlePool(t, 2, 2)
-	busy, _ := p.assign(Record{}, noWorker)
+	busy, _ := p.assign(Record{}, 0, noWorker)
 	p.shutDown()
 	_, open := <-workers[1].jobs
 	assert.False(t, open)
@@ -114,20 +114,21 @@ func TestPoolShutDownEndsBusyWorkersAsTheyComeBack(t *testing.T) {
 func TestPoolKeepsCount(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		p := &pool{warm: rapid.IntRange(0, 4).Draw(t, "warm"), keep: 4, most: rapid.IntRange(4, 8).Draw(t, "most")}
+		p := &pool{warm: rapid.IntRange(0, 4).Draw(t, "warm"), keep: 4, most: rapid.IntRange(4, 8).Draw(t, "most"), growth: newGrowth(1, 2)}
 		busy := make(map[*worker]bool)
-		given, waiting := uint64(0), 0
+		given, waiting, now := uint64(0), 0, time.Duration(0)
 		for range rapid.IntRange(0, 300).Draw(t, "steps") {
+			now += time.Duration(rapid.IntRange(0, 1000).Draw(t, "ms")) * time.Millisecond
 			switch rapid.IntRange(0, 3).Draw(t, "step") {
 			case 0, 1:
 				given++
-				w, ok := p.assign(Record{ID: given}, newIdleWorker)
+				waiting++ // unless it is given a worker, or takes the place of one that is
+				w, ok := p.assign(Record{ID: given}, now, newIdleWorker)
 				if !ok || busy[w] {
 					t.Fatal("refused, or given a worker that is busy")
 				}
-				if w == nil {
-					waiting++
-				} else {
+				if w != nil {
+					waiting--
 					busy[w] = true
 				}
 			case 2:
@@ -151,4 +152,37 @@ func TestPoolKeepsCount(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestGrowth: requests that come due one by one never wait, however slow the
+// server is; those of a
+// time when the generator stood still open no more connections than are allowed.
+func TestGrowth(t *testing.T) {
+	t.Parallel()
+	p := &pool{warm: 2, keep: 2, most: 10_000, growth: newGrowth(500, 16)}
+	id := uint64(0)
+	due := func(now time.Duration) *worker {
+		id++
+		w, ok := p.assign(Record{ID: id}, now, newIdleWorker)
+		require.True(t, ok)
+		return w
+	}
+	for i := range 1000 {
+		w := due(time.Duration(i) * 2 * time.Millisecond)
+		require.NotNil(t, w)
+		require.Equal(t, id, w.record.ID)
+	}
+	opened := 0
+	late := 2250 * time.Millisecond // 125 are due at once
+	for range 125 {
+		if due(late) != nil {
+			opened++
+		}
+	}
+	assert.Equal(t, 16, opened)
+	assert.EqualValues(t, 109, p.waited)
+	// The next one due opens a connection, for the one that has waited longest.
+	w := due(late + 2*time.Millisecond)
+	require.NotNil(t, w)
+	assert.EqualValues(t, 1017, w.record.ID)
 }

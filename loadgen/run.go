@@ -16,6 +16,10 @@ import (
 	"secondhop/loadgen/wire"
 )
 
+// growthBurst is how many requests may come due at once, in a clump of Poisson
+// arrivals or after a small delay, and still open a connection each.
+const growthBurst = 16
+
 // noTarget is the detail of requests of that class.
 const noTarget = "every target is out by its health probe"
 
@@ -111,7 +115,10 @@ func newRun(plan Plan, out *collector) *run {
 		groups, perGroup = 1, perGroup*len(plan.Targets)
 	}
 	for range groups {
-		p := &pool{warm: perGroup, keep: perGroup, most: max(1, plan.MaxConnections/groups)}
+		p := &pool{
+			warm: perGroup, keep: perGroup, most: max(1, plan.MaxConnections/groups),
+			growth: newGrowth(max(plan.Rate, plan.RateTo), growthBurst),
+		}
 		if plan.Connection == PerRequest {
 			p.warm, p.keep = 0, p.most // workers stay, without connections
 		}
@@ -201,12 +208,11 @@ func (r *run) dispatch(id uint64, scheduled time.Duration) {
 		p = r.pools[target]
 		record.Node = r.plan.Targets[target].Node
 	}
-	w, ok := p.assign(record, func() *worker { return r.newWorker(p, target) })
+	w, ok := p.assign(record, r.clock.now(), func() *worker { return r.newWorker(p, target) })
 	switch {
 	case !ok:
 		r.refuse(record, wire.Limit, "all connections are busy and too many requests wait for one")
 	case w != nil:
-		w.record = record
 		w.jobs <- struct{}{}
 	}
 }

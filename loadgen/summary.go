@@ -71,7 +71,7 @@ type Connections struct {
 	Opened       uint64 `json:"opened"`       // each took a local port
 	Peak         int    `json:"peak"`         // open at once
 	ClosedByPeer uint64 `json:"closedByPeer"` // found closed while idle, before anything was sent on them
-	Waited       uint64 `json:"waited"`       // requests that found all of MaxConnections busy
+	Waited       uint64 `json:"waited"`       // requests that found no connection free and might not open one
 	Ports        int    `json:"ports"`        // local ports that this machine has for connections
 }
 
