@@ -46,9 +46,11 @@ func (m *maker) create(ctx context.Context) (cluster *Cluster, err error) {
 		}
 		if ctx.Err() != nil {
 			err = failure.Infra(fmt.Errorf("making lab %s was interrupted: %w", m.spec.Name, err), "nothing of it is left; run the command again")
+		} else {
+			err = m.explain(ctx, m.blame(ctx, err))
 		}
 		m.say("undoing what was set up")
-		err = errors.Join(m.blame(ctx, err), m.stack.Run(ctx, undoLimit))
+		err = errors.Join(err, m.stack.Run(ctx, undoLimit))
 		if panicked != nil {
 			panic(panicked)
 		}
@@ -59,6 +61,7 @@ func (m *maker) create(ctx context.Context) (cluster *Cluster, err error) {
 	}{
 		{"network " + m.spec.Name + ", from which nothing gets out", m.makeNetwork},
 		{fmt.Sprintf("%d node containers", m.spec.Workers+1), m.startNodes},
+		{"boot of the nodes", m.awaitBoot},
 		{"pod network", m.installPodNetwork},
 		{"Kubernetes " + m.image.Kubernetes, m.bootstrap},
 		{"readiness", m.awaitReady},
@@ -147,11 +150,17 @@ func (m *maker) findNodes(ctx context.Context) error {
 
 func (m *maker) installPodNetwork(context.Context) error {
 	for i, node := range m.pods {
+		if err := kubeadm.PrepareGroups(node.Pid); err != nil {
+			return err
+		}
 		setup, err := cni.Install(node, m.pods)
 		if err != nil {
 			return err
 		}
 		m.cluster.Nodes[i].Congestion, m.cluster.Nodes[i].PodCongestion = setup.Node, setup.Pods
+	}
+	if err := cni.InstallOnHost(m.pods); err != nil {
+		return err
 	}
 	return kubeadm.Prepare(m.pods[0].Pid)
 }
@@ -186,9 +195,6 @@ func (m *maker) shape(ctx context.Context) error {
 
 // blame finds out whether a node has died, which explains every other error.
 func (m *maker) blame(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() != nil {
-		return err
-	}
 	if died := deadNode(ctx, m.spec.Name); died != nil {
 		return fmt.Errorf("%w; after that: %w", died, err)
 	}

@@ -25,6 +25,9 @@ func (c *Cluster) Restore(ctx context.Context, node string) error {
 		if _, err := cni.Install(member, pods); err != nil {
 			return err
 		}
+		if err := cni.InstallOnHost(pods); err != nil {
+			return err
+		}
 		if c.Nodes[i].ControlPlane {
 			return nil
 		}

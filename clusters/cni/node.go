@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/vishvananda/netlink"
@@ -100,6 +101,7 @@ func hostDefault() (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
+// setRoutes gives a node its routes to the pods of the others.
 func setRoutes(node Node, all []Node) error {
 	namespace, err := vnetns.GetFromPath(node.Namespace())
 	if err != nil {
@@ -111,16 +113,30 @@ func setRoutes(node Node, all []Node) error {
 		return fmt.Errorf("netlink socket: %w", err)
 	}
 	defer handle.Close()
-	for _, other := range all {
-		if other.Name == node.Name {
-			continue
-		}
+	others := slices.DeleteFunc(slices.Clone(all), func(other Node) bool { return other.Name == node.Name })
+	return addRoutes(handle, others)
+}
+
+// InstallOnHost gives the host routes to all pods. It must be able to answer them:
+// without a way back, what the guard refuses would look lost to a pod, which then
+// waits for half a minute. The routes go with the lab's bridge.
+func InstallOnHost(all []Node) error {
+	handle, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+	if err != nil {
+		return fmt.Errorf("netlink socket: %w", err)
+	}
+	defer handle.Close()
+	return addRoutes(handle, all)
+}
+
+func addRoutes(handle *netlink.Handle, to []Node) error {
+	for _, node := range to {
 		route := &netlink.Route{
-			Dst: &net.IPNet{IP: other.Pods.Addr().AsSlice(), Mask: net.CIDRMask(other.Pods.Bits(), 32)},
-			Gw:  other.Address.AsSlice(),
+			Dst: &net.IPNet{IP: node.Pods.Addr().AsSlice(), Mask: net.CIDRMask(node.Pods.Bits(), 32)},
+			Gw:  node.Address.AsSlice(),
 		}
 		if err := handle.RouteReplace(route); err != nil {
-			return fmt.Errorf("route to the pods of %s by %s: %w", other.Name, other.Address, err)
+			return fmt.Errorf("route to the pods of %s by %s: %w", node.Name, node.Address, err)
 		}
 	}
 	return nil

@@ -49,7 +49,7 @@ func run(ctx context.Context, node, log string, args ...string) (err error) {
 		return fmt.Errorf("kubeadm %s on %s: %w", args[0], node, explained)
 	}
 	return failure.Infra(fmt.Errorf("kubeadm %s on %s failed: %s (%w)", args[0], node, reason(said.String()), err),
-		"secondhop down, then the command again; its output is kept in "+log)
+		"run the command again; if it fails again, read kubeadm.log among the logs that were kept")
 }
 
 // reason finds the line in which kubeadm says what went wrong among its debugging
