@@ -122,6 +122,14 @@ func TestInstallRefreshesOnceAndRemembers(t *testing.T) {
 	if done, err := b.loadChanges(); err != nil || !slices.Equal(done.Packages, []string{"haproxy", "wrk"}) {
 		t.Errorf("remembered %v, %v", done.Packages, err)
 	}
+	b.aptUpdated, b.failing["apt-get -q update"] = false, errors.New("one source is broken")
+	if err := b.install(t.Context(), "wrk"); err != nil {
+		t.Errorf("with a broken source that is not needed: %v", err)
+	}
+	b.failing["env DEBIAN_FRONTEND"] = errors.New("no such package")
+	if err := b.install(t.Context(), "wrk"); err == nil || !strings.Contains(err.Error(), "broken") || !strings.Contains(err.Error(), "no such") {
+		t.Errorf("with a broken source that is: %v", err)
+	}
 	other := newBench(t, map[string]string{"/etc/os-release": "ID=fedora\n"})
 	if err := other.install(t.Context(), "wrk"); err == nil || len(other.ran) != 0 {
 		t.Errorf("on another system: %v, ran %q", err, other.ran)

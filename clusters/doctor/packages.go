@@ -84,7 +84,9 @@ func (m *machine) installCure(pkg string) string {
 	return "install the equivalent of Debian's package " + pkg
 }
 
-// install installs packages with apt, having refreshed its lists once.
+// install installs packages with apt, having refreshed its lists once. A failed
+// refresh counts only if the installation fails as well: one broken source among
+// many is common, and the lists at hand may do.
 func (m *machine) install(ctx context.Context, packages ...string) error {
 	if !m.isDebian() {
 		return errors.New("only Debian and its relatives can be repaired automatically")
@@ -92,11 +94,12 @@ func (m *machine) install(ctx context.Context, packages ...string) error {
 	if !m.isRoot() {
 		return errNotRoot
 	}
+	var refresh error
 	if !m.aptUpdated {
 		if _, err := m.run(ctx, "apt-get", "-q", "update"); err != nil {
-			return fmt.Errorf("refresh apt's lists: %w", err)
+			refresh = fmt.Errorf("refresh apt's lists: %w", err)
 		}
-		m.aptUpdated = true
+		m.aptUpdated = refresh == nil
 	}
 	for _, pkg := range packages {
 		if status, err := m.run(ctx, "dpkg-query", "--show", "--showformat=${Status}", pkg); err == nil && status == "install ok installed" {
@@ -108,7 +111,7 @@ func (m *machine) install(ctx context.Context, packages ...string) error {
 	}
 	argv := []string{"env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q", "install", "-y", "--no-install-recommends"}
 	if _, err := m.run(ctx, append(argv, packages...)...); err != nil {
-		return fmt.Errorf("install %s: %w", strings.Join(packages, " "), err)
+		return errors.Join(fmt.Errorf("install %s: %w", strings.Join(packages, " "), err), refresh)
 	}
 	return nil
 }

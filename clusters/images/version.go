@@ -72,7 +72,7 @@ func downloadKubernetes(ctx context.Context, version string) (module, error) {
 	}
 	exist := versionsOfMinor(known, minorOf(version))
 	if len(exist) == 0 {
-		return m, failure.Input(fmt.Errorf("Kubernetes %s does not exist, nor does any 1.%s", version, minorOf(version)),
+		return m, failure.Input(fmt.Errorf("there is no Kubernetes %s, nor any 1.%s", version, minorOf(version)),
 			"use --kubernetes "+DefaultKubernetes)
 	}
 	for _, v := range exist {
@@ -80,7 +80,7 @@ func downloadKubernetes(ctx context.Context, version string) (module, error) {
 			return m, err
 		}
 	}
-	return m, failure.Input(fmt.Errorf("Kubernetes %s does not exist", version), "use one of "+strings.Join(exist, ", "))
+	return m, failure.Input(fmt.Errorf("there is no Kubernetes %s", version), "use one of "+strings.Join(exist, ", "))
 }
 
 // versionsOfMinor picks the versions of one minor from the go command's list.
