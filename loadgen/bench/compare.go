@@ -31,6 +31,7 @@ const (
 // measured.
 type measurement struct {
 	answered float64       // per second
+	off      float64       // |achieved rate / offered rate - 1|
 	failed   float64       // requests
 	late     time.Duration // p99 of sent - scheduled
 	response time.Duration // p99
@@ -93,11 +94,12 @@ func Compare(ctx context.Context, o Options, to, progress io.Writer) error {
 }
 
 func writeTable(to io.Writer, all []*row) {
-	const format = "%-18s  %-17s  %10s  %7s  %12s  %13s  %11s\n"
-	fmt.Fprintf(to, format, "generator", "load", "answered/s", "failed", "lateness p99", "response p99", "CPU/request")
+	const format = "%-18s  %-17s  %10s  %10s  %7s  %12s  %13s  %11s\n"
+	fmt.Fprintf(to, format, "generator", "load", "answered/s", "rate off", "failed", "lateness p99", "response p99", "CPU/request")
 	for _, r := range all {
 		m := medians(r.results)
-		fmt.Fprintf(to, format, r.generator, r.load, fmt.Sprintf("%.1f", m.answered), fmt.Sprintf("%.0f", m.failed),
+		fmt.Fprintf(to, format, r.generator, r.load, fmt.Sprintf("%.1f", m.answered), showPart(m.off),
+			fmt.Sprintf("%.0f", m.failed),
 			showTime(m.late), showTime(m.response), showTime(m.cpu))
 	}
 }
@@ -109,10 +111,18 @@ func showTime(d time.Duration) string {
 	return fmt.Sprintf("%.1f us", float64(d)/float64(time.Microsecond))
 }
 
+func showPart(part float64) string {
+	if part < 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.4f %%", 100*part)
+}
+
 // medians takes the median of each column by itself.
 func medians(results []measurement) measurement {
 	return measurement{
 		answered: median(results, func(m measurement) float64 { return m.answered }),
+		off:      median(results, func(m measurement) float64 { return m.off }),
 		failed:   median(results, func(m measurement) float64 { return m.failed }),
 		late:     median(results, func(m measurement) time.Duration { return m.late }),
 		response: median(results, func(m measurement) time.Duration { return m.response }),

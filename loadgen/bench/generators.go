@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -80,7 +81,11 @@ func measureLoadgen(ctx context.Context, o Options, url string, rate int) (measu
 	if _, _, err := finish(cmd); err != nil {
 		return measurement{}, err
 	}
-	return readLoadgen(filepath.Join(dir, "summary.json"))
+	m, err := readLoadgen(filepath.Join(dir, "summary.json"))
+	if rate == 0 {
+		m.off = -1 // it is meant to fall behind
+	}
+	return m, err
 }
 
 // readLoadgen takes the summary apart by itself: the engine's package, whose
@@ -89,6 +94,7 @@ func readLoadgen(path string) (measurement, error) {
 	var s struct {
 		Elapsed            time.Duration
 		Requests, Failed   uint64
+		Offered, Achieved  float64
 		Lateness, Response struct{ P99 time.Duration }
 		Host               struct{ CPUUsed time.Duration }
 	}
@@ -102,6 +108,7 @@ func readLoadgen(path string) (measurement, error) {
 	answered := s.Requests - s.Failed
 	return measurement{
 		answered: float64(answered) / s.Elapsed.Seconds(), failed: float64(s.Failed),
+		off:  math.Abs(s.Achieved/s.Offered - 1),
 		late: s.Lateness.P99, response: s.Response.P99,
 		cpu: s.Host.CPUUsed / time.Duration(max(answered, 1)),
 	}, nil
@@ -128,23 +135,28 @@ func measureVegeta(ctx context.Context, o Options, url string, rate int) (measur
 	if err != nil {
 		return measurement{}, err
 	}
-	return parseVegeta(report, cpu)
+	return parseVegeta(report, rate, cpu)
 }
 
 // parseVegeta reads its JSON report. Lateness is not in it: its times count from
 // when a request is taken up.
-func parseVegeta(report []byte, cpu time.Duration) (measurement, error) {
+func parseVegeta(report []byte, rate int, cpu time.Duration) (measurement, error) {
 	var r struct {
 		Latencies  map[string]time.Duration `json:"latencies"`
 		Requests   uint64                   `json:"requests"`
+		Rate       float64                  `json:"rate"`
 		Throughput float64                  `json:"throughput"`
 		Success    float64                  `json:"success"`
 	}
 	if err := json.Unmarshal(report, &r); err != nil || r.Requests == 0 {
 		return measurement{}, fmt.Errorf("report of vegeta %.80q: %w", report, err)
 	}
+	off := -1.0
+	if rate > 0 {
+		off = math.Abs(r.Rate/float64(rate) - 1)
+	}
 	return measurement{
-		answered: r.Throughput, failed: float64(r.Requests) * (1 - r.Success),
+		answered: r.Throughput, off: off, failed: float64(r.Requests) * (1 - r.Success),
 		late: -1, response: r.Latencies["99th"], cpu: cpu / time.Duration(r.Requests),
 	}, nil
 }
@@ -179,5 +191,5 @@ func parseWrk(report string, cpu time.Duration) (measurement, error) {
 		return measurement{}, fmt.Errorf("report of wrk %.80q: latency: %w", report, err)
 	}
 	failed, _ := strconv.ParseFloat(field(`Non-2xx or 3xx responses: (\d+)`), 64) // not there: 0
-	return measurement{answered: answered, failed: failed, late: -1, response: response, cpu: cpu / time.Duration(requests)}, nil
+	return measurement{answered: answered, off: -1, failed: failed, late: -1, response: response, cpu: cpu / time.Duration(requests)}, nil
 }
