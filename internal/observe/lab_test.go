@@ -27,6 +27,7 @@ func runningLab(t *testing.T) *deploy.Lab {
 	ctx := limit(t, 8*time.Minute)
 	cluster, err := clusters.Running(ctx, name)
 	must(t, err)
+	var lab *deploy.Lab
 	timed(t, "images", func() error {
 		archive, own, err := images.Own(ctx, images.Options{Progress: os.Stderr})
 		if err != nil {
@@ -35,15 +36,12 @@ func runningLab(t *testing.T) *deploy.Lab {
 		if err := cluster.LoadImages(ctx, archive); err != nil {
 			return err
 		}
-		lab, err := deploy.New(cluster, deploy.Images{Usher: own.Usher, Edge: own.Edge, Demoapp: own.Demoapp})
-		labs[t] = lab
+		lab, err = deploy.New(cluster, deploy.Images{Usher: own.Usher, Edge: own.Edge, Demoapp: own.Demoapp})
 		return err
 	})
-	timed(t, "install", func() error { return labs[t].Install(ctx, deploy.Options{Progress: os.Stderr}) })
-	return labs[t]
+	timed(t, "install", func() error { return lab.Install(ctx, deploy.Options{Progress: os.Stderr}) })
+	return lab
 }
-
-var labs = map[*testing.T]*deploy.Lab{}
 
 func timed(t *testing.T, what string, do func() error) {
 	t.Helper()
