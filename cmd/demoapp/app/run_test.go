@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -120,6 +121,29 @@ func TestAnswers(t *testing.T) {
 	}
 	if _, count := a.do(t, "GET", "/count", nil); count != "4\n" {
 		t.Errorf("/count = %q, want 4", count)
+	}
+}
+
+// counting counts what is read from it.
+type counting struct {
+	io.Reader
+	n atomic.Int64
+}
+
+func (c *counting) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+func TestBodyIsReadToItsEnd(t *testing.T) {
+	t.Parallel()
+	a := start(t, Config{Stop: StopGraceful, Agent: AgentNormal})
+	a.ready(t)
+	const size = 8 << 20 // far more than buffers hold, or than a server swallows by itself
+	body := &counting{Reader: strings.NewReader(strings.Repeat("x", size))}
+	if resp, _ := a.do(t, "POST", "/", body); resp.StatusCode != 200 || body.n.Load() != size {
+		t.Errorf("POST of %d bytes: %s after %d bytes", size, resp.Status, body.n.Load())
 	}
 }
 
