@@ -40,17 +40,9 @@ func (m *maker) create(ctx context.Context) (cluster *Cluster, err error) {
 	m.cluster = &Cluster{Spec: m.spec, NodeImage: m.image, Kubeconfig: m.state.kubeconfig(), Created: time.Now().Truncate(time.Second)}
 	defer func() {
 		panicked := recover()
-		if err == nil && panicked == nil {
-			m.stack.Release()
-			return
+		if panicked != nil || err != nil {
+			cluster, err = nil, m.giveUp(ctx, err)
 		}
-		if ctx.Err() != nil {
-			err = failure.Infra(fmt.Errorf("making lab %s was interrupted: %w", m.spec.Name, err), "nothing of it is left; run the command again")
-		} else {
-			err = m.explain(ctx, m.blame(ctx, err))
-		}
-		m.say("undoing what was set up")
-		err = errors.Join(err, m.stack.Run(ctx, undoLimit))
 		if panicked != nil {
 			panic(panicked)
 		}
@@ -73,6 +65,23 @@ func (m *maker) create(ctx context.Context) (cluster *Cluster, err error) {
 	}
 	m.cluster.Phases = m.phases
 	return m.cluster, m.state.save(m.cluster)
+}
+
+// giveUp undoes everything and makes of the failure what people are told.
+func (m *maker) giveUp(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		err = failure.Infra(fmt.Errorf("making lab %s was interrupted: %w", m.spec.Name, err), "nothing of it is left; run the command again")
+	case err != nil: // nil in a panic
+		err = m.explain(ctx, m.blame(ctx, err))
+	}
+	m.say("undoing what was set up")
+	if undone := m.stack.Run(ctx, undoLimit); undone != nil {
+		m.say("%v", undone)
+		err = failure.Infra(fmt.Errorf("not everything of lab %s could be undone after this: %w", m.spec.Name, err),
+			"start Docker if it has stopped, then secondhop down --name "+m.spec.Name)
+	}
+	return err
 }
 
 func (m *maker) makeNetwork(ctx context.Context) error {
@@ -195,6 +204,9 @@ func (m *maker) shape(ctx context.Context) error {
 
 // blame finds out whether a node has died, which explains every other error.
 func (m *maker) blame(ctx context.Context, err error) error {
+	if errors.Is(err, engine.ErrNoAnswer) {
+		return err
+	}
 	if died := deadNode(ctx, m.spec.Name); died != nil {
 		return fmt.Errorf("%w; after that: %w", died, err)
 	}

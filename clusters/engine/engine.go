@@ -17,6 +17,9 @@ import (
 // LabLabel marks every container and network of a lab with the lab's name.
 const LabLabel = "io.secondhop.lab"
 
+// ErrNoAnswer says that the engine does not answer: it is not there, or has stopped.
+var ErrNoAnswer = errors.New("the Docker engine does not answer")
+
 // Run runs one docker command and returns its standard output. An engine that is
 // missing or does not answer is an infrastructure failure with its cure.
 func Run(ctx context.Context, args ...string) (string, error) {
@@ -34,7 +37,7 @@ func Explain(err error) error {
 	case errors.Is(err, exec.ErrNotFound):
 		return failure.Infra(errors.New("the docker command is not installed"), "secondhop doctor --fix")
 	case errors.As(err, &failed) && unreachable(failed.Output):
-		return failure.Infra(errors.New("the Docker engine does not answer"),
+		return failure.Infra(ErrNoAnswer,
 			"start it (systemctl start docker, or service docker start), then run the command again; secondhop doctor says more")
 	}
 	return err

@@ -136,8 +136,9 @@ func explain(err error, said string) error {
 		return failure.Infra(fmt.Errorf("the port for the API server was taken meanwhile: %s", said), "run the command again")
 	case strings.Contains(said, "no space left on device"):
 		return failure.Infra(fmt.Errorf("the disk is full: %s", said), "free some space (docker system df shows what Docker uses), then run the command again")
-	case strings.Contains(said, "Cannot connect to the Docker daemon"):
-		return failure.Infra(errors.New("the Docker engine stopped while the nodes were started"),
+	case strings.Contains(said, "Cannot connect to the Docker daemon"), strings.Contains(said, "error during connect"),
+		strings.Contains(said, "failed to connect to the docker API"), strings.Contains(said, "unexpected EOF"):
+		return failure.Infra(fmt.Errorf("start the nodes: %w", engine.ErrNoAnswer),
 			"start it, then run secondhop down and the command again")
 	case said == "":
 		return fmt.Errorf("kind: %w", err)
