@@ -3,7 +3,9 @@ package doctor
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"unicode/utf8"
 )
 
 // runtimeName is the name under which the engine knows our runtime.
@@ -76,6 +78,10 @@ func parseDaemonJSON(text []byte) (fields, runtimes map[string]json.RawMessage, 
 	fields, runtimes = map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	if len(bytes.TrimSpace(text)) == 0 {
 		return fields, runtimes, nil
+	}
+	// The decoder would replace what is not UTF-8, and so change what is not ours.
+	if !utf8.Valid(text) {
+		return nil, nil, errors.New("read the engine's configuration: it is not UTF-8 text")
 	}
 	if err := json.Unmarshal(text, &fields); err != nil {
 		return nil, nil, fmt.Errorf("read the engine's configuration: %w", err)
