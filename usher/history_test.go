@@ -28,7 +28,7 @@ func (w *world) pick(which func(Pod) bool) (Pod, bool) {
 	return w.pods[fit[w.draw(len(fit))]], true
 }
 
-func any1(Pod) bool { return true }
+func anyPod(Pod) bool { return true }
 
 // clusterStep is one thing that the rest of a cluster does.
 func (w *world) clusterStep() {
@@ -46,7 +46,7 @@ func (w *world) clusterStep() {
 	case 2, 3, 4: // the scheduler
 		change(func(p Pod) bool { return p.Node == "" }, func(p *Pod) { p.Node = []string{"n1", "n2"}[w.draw(2)] })
 	case 5, 6: // the kubelet's many updates, conflicting with ours
-		change(any1, func(p *Pod) { p.Ready = !p.Ready })
+		change(anyPod, func(p *Pod) { p.Ready = !p.Ready })
 	case 7:
 		change(func(p Pod) bool { return !p.Terminating && p.Node != "" }, func(p *Pod) { p.Terminating = true })
 	case 8:
@@ -61,7 +61,7 @@ func (w *world) clusterStep() {
 		if w.draw(3) > 0 {
 			return
 		}
-		change(any1, func(p *Pod) {
+		change(anyPod, func(p *Pod) {
 			p.Labels = maps.Clone(p.Labels)
 			for _, key := range slices.Sorted(maps.Keys(p.Labels)) {
 				other, off := strings.CutPrefix(key, "was-")
@@ -145,7 +145,7 @@ func (w *world) run(steps int) error {
 		} else {
 			err = w.usherStep()
 		}
-		if err == nil && w.knobs.overlapping == false {
+		if err == nil && !w.knobs.overlapping {
 			err = w.doubles() // what the cluster does cannot double a number either
 		}
 		if err != nil {

@@ -178,15 +178,16 @@ func testMetrics(p *playground, r *rig) {
 	p.app("web", 2)
 	u := r.usher(p, "first", DefaultConfig(), good)
 	u.untilLeading(p)
+	// In the order of their names, which decides between pods of one second.
 	for _, pod := range []string{"a", "b", "c"} {
 		p.create("web", pod, "m1")
 		p.ready(pod)
 	}
-	p.create("web", "starting", "m2")
-	p.create("web", "leaving", "m2")
-	p.ready("leaving")
-	p.untilNumbers(map[string]string{"a": "0", "b": "1", "c": "", "starting": "0", "leaving": "1"})
-	p.terminate("leaving")
+	p.create("web", "x-starting", "m2")
+	p.create("web", "y-leaving", "m2")
+	p.ready("y-leaving")
+	p.untilNumbers(map[string]string{"a": "0", "b": "1", "c": "", "x-starting": "0", "y-leaving": "1"})
+	p.terminate("y-leaving")
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(u.Metrics())
 	want := map[string]float64{

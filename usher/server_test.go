@@ -221,7 +221,7 @@ func (r *rig) usher(p *playground, identity string, config Config, via network) 
 		case <-time.After(30 * time.Second):
 			p.Error("usher " + identity + " does not stop")
 		}
-		closeIdle(rc, client)
+		closeIdle(client)
 	}}
 	p.Cleanup(u.stop)
 	return u
@@ -239,7 +239,7 @@ func (w testWriter) Write(line []byte) (int, error) {
 }
 
 // closeIdle ends the connections of a client that is not used any more.
-func closeIdle(_ *rest.Config, client *kubernetes.Clientset) {
+func closeIdle(client *kubernetes.Clientset) {
 	if c, ok := client.RESTClient().(*rest.RESTClient); ok && c.Client != nil {
 		c.Client.CloseIdleConnections()
 	}
