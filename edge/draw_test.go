@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -53,6 +54,32 @@ func TestDrawKeepsItsShare(t *testing.T) {
 				t.Errorf("HAProxy counts %d of %d from slots, clients %d of %d", counted, all, local, requests)
 			}
 		})
+	}
+}
+
+// TestDrawWidensForHeavySlots has weights that add up to more than the range: two
+// of 256, the most that HAProxy takes, share everything evenly.
+func TestDrawWidensForHeavySlots(t *testing.T) {
+	t.Parallel()
+	const requests, z = 1000, 4.5
+	slots := []*pod{startPod(t, "slot0"), startPod(t, "slot1")}
+	for _, p := range slots {
+		p.says.Store("up ready 300%")
+	}
+	r := startEdge(t, shop("slots", startPods(t, 1), slots), nil)
+	r.until("both slots at 256", func(context.Context) error {
+		table := r.servers()
+		for n := range slots {
+			if s := table[fmt.Sprint("app.shop.80.slots/slot", n)]; !s.Up() || s.Weight != 256 {
+				return fmt.Errorf("%s is %s, weight %d", s.Server, s.Status, s.Weight)
+			}
+		}
+		return nil
+	})
+	served := send(t, r.url, requests)
+	share, bound := float64(served["slot0"])/requests, z*math.Sqrt(0.25/requests)
+	if served["slot0"]+served["slot1"] != requests || math.Abs(share-0.5) > bound {
+		t.Errorf("served %v, want only slots, each 0.5 +- %.3f", served, bound)
 	}
 }
 

@@ -44,9 +44,9 @@ func (w *writer) draw(slots []Slot) {
 		}
 		last = end
 	}
-	w.line("http-request set-var(txn.draw_range) int(%d)", DrawRange)
-	w.line("http-request set-var(txn.draw_range) var(%s) if { var(%s) -m int gt %d }", last, last, DrawRange)
-	w.line("http-request set-var(txn.draw) rand(65536),mul(txn.draw_range),div(65536)")
+	w.line("http-request set-var(txn.draw) rand(%d)", DrawRange)
+	// Weights set by agents may add up to more: then the slots share all there is.
+	w.line("http-request set-var(txn.draw) rand(65536),mul(%s),div(65536) if { var(%s) -m int gt %d }", last, last, DrawRange)
 	for _, slot := range slots {
 		w.line("use-server %s if { var(txn.draw),sub(txn.slot_end%d) -m int lt 0 }", slot.Name(), slot.Number)
 	}
