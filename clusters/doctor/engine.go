@@ -149,6 +149,9 @@ func (m *machine) fixPrivileged(ctx context.Context) error {
 		return errors.New("there is no engine to repair")
 	}
 	if err := m.installWrapper(ctx); err != nil {
+		if m.wrapperInstalled() {
+			err = errors.Join(err, m.removeWrapper(context.WithoutCancel(ctx)))
+		}
 		return err
 	}
 	if err := m.probePrivileged(ctx); err != nil {

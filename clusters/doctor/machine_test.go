@@ -295,3 +295,28 @@ func TestReplaceKeepsNoDraft(t *testing.T) {
 		t.Errorf("%v holds %q, %v", entries, text, err)
 	}
 }
+
+// An engine that cannot be told of the wrapper must not find it in its
+// configuration when it starts the next time.
+func TestAWrapperThatCannotBeRegisteredIsTakenBack(t *testing.T) {
+	t.Parallel()
+	const before = `{"mtu" :1400}`
+	b := newBench(t, map[string]string{daemonJSONPath: before})
+	b.look = func(program string) (string, error) { return "/usr/bin/" + program, nil }
+	record := b.run
+	b.run = func(ctx context.Context, argv ...string) (string, error) {
+		if i := slices.Index(argv, "-o"); i >= 0 { // the compiler's part
+			return "", os.WriteFile(argv[i+1], []byte("elf"), 0o755)
+		}
+		return record(ctx, argv...)
+	}
+	if err := b.fixPrivileged(t.Context()); err == nil || !strings.Contains(err.Error(), "find its process") {
+		t.Errorf("error = %v", err)
+	}
+	if text, _ := b.read(daemonJSONPath); text != before {
+		t.Errorf("the configuration is %q, want %q", text, before)
+	}
+	if b.exists(capdropPath) || b.exists(daemonJSONBackup) {
+		t.Error("files of the wrapper are still there")
+	}
+}
