@@ -159,9 +159,6 @@ func (m *maker) findNodes(ctx context.Context) error {
 
 func (m *maker) installPodNetwork(context.Context) error {
 	for i, node := range m.pods {
-		if err := kubeadm.PrepareGroups(node.Pid); err != nil {
-			return err
-		}
 		setup, err := cni.Install(node, m.pods)
 		if err != nil {
 			return err

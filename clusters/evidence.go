@@ -39,7 +39,7 @@ func (m *maker) keepEvidence(ctx context.Context) (string, error) {
 	for name, argv := range map[string][]string{
 		"kubelet.log":    {"journalctl", "--no-pager", "--unit", "kubelet", "--lines", "2000"},
 		"containerd.log": {"journalctl", "--no-pager", "--unit", "containerd", "--lines", "2000"},
-		"containers.txt": {"crictl", "ps", "--all"},
+		"containers.txt": {"ctr", "--namespace", "k8s.io", "tasks", "ls"},
 	} {
 		command := append([]string{"docker", "exec", control}, argv...)
 		if err := capture(ctx, filepath.Join(dir, name), command...); err != nil {

@@ -99,6 +99,11 @@ func interruptUp(t *testing.T, binary string, instant time.Duration) string {
 	if !errors.As(err, &exit) || exit.ExitCode() != 2 && exit.ExitCode() != -1 {
 		t.Errorf("it ended with %v, want exit code 2", err)
 	}
+	// A lab that failed by itself would prove nothing; before the first line the
+	// program may not have got to its signal handler.
+	if words := said.String(); words != "" && !strings.Contains(words, "interrupted") && !strings.Contains(words, "canceled") {
+		t.Errorf("it was not the interrupt that ended it:\n%s", words)
+	}
 	return said.String()
 }
 
