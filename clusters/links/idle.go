@@ -41,14 +41,10 @@ func parseProcessorTimes(stat string) (processorTimes, error) {
 	return times, nil
 }
 
-// idleSince is the idle share of all processors since t was read, 0 to 1.
-func (t processorTimes) idleSince() (float64, error) {
-	now, err := readProcessorTimes()
-	if err != nil {
-		return 0, err
+// idleSince is the idle share of all processors since earlier, 0 to 1.
+func (t processorTimes) idleSince(earlier processorTimes) float64 {
+	if t.total <= earlier.total {
+		return 0
 	}
-	if now.total <= t.total {
-		return 0, nil
-	}
-	return float64(now.idle-t.idle) / float64(now.total-t.total), nil
+	return float64(t.idle-earlier.idle) / float64(t.total-earlier.total)
 }

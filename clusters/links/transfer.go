@@ -24,8 +24,7 @@ type transfer struct {
 	idle       float64
 }
 
-// chunk is what sender and receiver hand to the kernel at a time. At 1 Gb/s it
-// lasts 2 ms, about a thousandth of the window.
+// chunk is what sender and receiver hand to the kernel at a time.
 const chunk = 256 << 10
 
 // send runs one TCP stream from one namespace to another for the plan's time, and
@@ -78,45 +77,72 @@ func pump(conn net.Conn) error {
 	}
 }
 
-// measure reads the stream for the plan's time. The window starts and ends with
-// the return of a read, so that no byte is half in.
-func (t *transfer) measure(conn net.Conn, plan Plan, wire func() (Counter, error)) error {
-	buffer := make([]byte, chunk)
-	if _, err := readUntil(conn, buffer, time.Now().Add(plan.WarmUp)); err != nil {
-		return err
-	}
-	before, err := wire()
-	if err != nil {
-		return err
-	}
-	busy, err := readProcessorTimes()
-	if err != nil {
-		return err
-	}
-	start := time.Now()
-	if t.bytes, err = readUntil(conn, buffer, start.Add(plan.Window)); err != nil {
-		return err
-	}
-	t.window = time.Since(start)
-	after, err := wire()
-	if err != nil {
-		return err
-	}
-	t.wire = after.Sub(before)
-	t.idle, err = busy.idleSince()
-	return err
+// sample is what was counted up to an instant.
+type sample struct {
+	at       time.Time
+	received units.Bytes
+	wire     Counter
+	cpu      processorTimes
 }
 
-func readUntil(conn net.Conn, buffer []byte, end time.Time) (units.Bytes, error) {
-	var sum units.Bytes
+// measure reads the stream for the plan's time. What counts is what TCP has received
+// in order, by the kernel's own count: a reader that the scheduler lets wait does
+// not change it.
+func (t *transfer) measure(conn net.Conn, plan Plan, wire func() (Counter, error)) error {
+	buffer := make([]byte, chunk)
+	if err := drain(conn, buffer, time.Now().Add(plan.WarmUp)); err != nil {
+		return err
+	}
+	start, err := take(conn, wire)
+	if err != nil {
+		return err
+	}
+	if err := drain(conn, buffer, start.at.Add(plan.Window)); err != nil {
+		return err
+	}
+	end, err := take(conn, wire)
+	if err != nil {
+		return err
+	}
+	t.window = end.at.Sub(start.at)
+	t.bytes = end.received - start.received
+	t.wire = end.wire.Sub(start.wire)
+	t.idle = end.cpu.idleSince(start.cpu)
+	return nil
+}
+
+func take(conn net.Conn, wire func() (Counter, error)) (s sample, err error) {
+	if s.cpu, err = readProcessorTimes(); err != nil {
+		return s, err
+	}
+	if s.wire, err = wire(); err != nil {
+		return s, err
+	}
+	s.at = time.Now()
+	s.received, err = received(conn)
+	return s, err
+}
+
+// drain reads and forgets until end.
+func drain(conn net.Conn, buffer []byte, end time.Time) error {
 	for time.Now().Before(end) {
-		n, err := conn.Read(buffer)
-		sum += units.Bytes(n)
-		if err != nil {
-			return sum, err
+		if _, err := conn.Read(buffer); err != nil {
+			return err
 		}
 	}
-	return sum, nil
+	return nil
+}
+
+// received is how much of the stream TCP has acknowledged on the receiving side.
+func received(conn net.Conn) (bytes units.Bytes, err error) {
+	err = withSocket(conn, func(fd int) error {
+		info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
+		if err == nil {
+			bytes = units.Bytes(info.Bytes_received)
+		}
+		return err
+	})
+	return bytes, err
 }
 
 // connect opens a TCP connection whose two sockets live in the two namespaces.
@@ -151,12 +177,19 @@ func connect(ctx context.Context, from, to Endpoint) (sender, receiver net.Conn,
 
 // congestion is the congestion control algorithm that a connection sends with.
 func congestion(conn net.Conn) (name string, err error) {
+	err = withSocket(conn, func(fd int) (err error) {
+		name, err = unix.GetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION)
+		return err
+	})
+	return name, err
+}
+
+func withSocket(conn net.Conn, do func(fd int) error) error {
 	raw, err := conn.(*net.TCPConn).SyscallConn()
 	if err != nil {
-		return "", err
+		return err
 	}
-	ctrlErr := raw.Control(func(fd uintptr) {
-		name, err = unix.GetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION)
-	})
-	return name, errors.Join(ctrlErr, err)
+	var result error
+	controlled := raw.Control(func(fd uintptr) { result = do(int(fd)) })
+	return errors.Join(controlled, result)
 }
