@@ -53,34 +53,45 @@ func (l *Lab) RemoveApp(ctx context.Context, namespace string) error {
 }
 
 // deleteAll deletes from the outside in: first what leads traffic there, then
-// what would make new pods, then the pods. It is called until nothing is left,
-// because a controller with a stale view may make one more of something.
+// what would make new pods, then the pods. What owns pods is told to orphan them:
+// else the garbage collector deletes them as well, with their own grace period,
+// and whoever comes first decides how long they take. It is called until nothing
+// is left, because a controller with a stale view may make one more of something.
 func (l *Lab) deleteAll(ctx context.Context, namespace string) error {
 	list := metav1.ListOptions{LabelSelector: ours}
-	background := metav1.DeletePropagationBackground
-	options := metav1.DeleteOptions{PropagationPolicy: &background}
-	grace := int64(teardownGrace)
+	background, orphan, grace := metav1.DeletePropagationBackground, metav1.DeletePropagationOrphan, int64(teardownGrace)
+	plain, leavePods := metav1.DeleteOptions{PropagationPolicy: &background}, metav1.DeleteOptions{PropagationPolicy: &orphan}
 	typed := l.Client.Typed
 	services, err := typed.CoreV1().Services(namespace).List(ctx, list) // they have no collective delete
 	if err != nil {
 		return err
 	}
-	failures := []error{typed.NetworkingV1().Ingresses(namespace).DeleteCollection(ctx, options, list)}
+	failures := []error{typed.NetworkingV1().Ingresses(namespace).DeleteCollection(ctx, plain, list)}
 	for _, service := range services.Items {
-		err := typed.CoreV1().Services(namespace).Delete(ctx, service.Name, options)
+		err := typed.CoreV1().Services(namespace).Delete(ctx, service.Name, plain)
 		if !apierrors.IsNotFound(err) {
 			failures = append(failures, err)
 		}
 	}
 	failures = append(failures,
-		typed.AppsV1().Deployments(namespace).DeleteCollection(ctx, options, list),
-		typed.AppsV1().ReplicaSets(namespace).DeleteCollection(ctx, options, list),
+		typed.AppsV1().Deployments(namespace).DeleteCollection(ctx, leavePods, list),
+		typed.AppsV1().ReplicaSets(namespace).DeleteCollection(ctx, leavePods, list),
 		typed.CoreV1().Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &grace}, list))
 	return errors.Join(failures...)
 }
 
+// leftIn counts what is still there. A Deployment that is on its way out counts:
+// applying one of its name would be forgotten together with it.
 func (l *Lab) leftIn(ctx context.Context, namespace string) error {
 	pods, err := l.Client.Pods(ctx, namespace, ours)
+	if err != nil {
+		return err
+	}
+	deployments, err := l.Client.Typed.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{LabelSelector: ours})
+	if err != nil {
+		return err
+	}
+	sets, err := l.Client.Typed.AppsV1().ReplicaSets(namespace).List(ctx, metav1.ListOptions{LabelSelector: ours})
 	if err != nil {
 		return err
 	}
@@ -89,8 +100,9 @@ func (l *Lab) leftIn(ctx context.Context, namespace string) error {
 	if err != nil {
 		return err
 	}
-	if len(pods)+len(services.Items) > 0 {
-		return fmt.Errorf("%d pods and %d slot Services are left", len(pods), len(services.Items))
+	if len(pods)+len(deployments.Items)+len(sets.Items)+len(services.Items) > 0 {
+		return fmt.Errorf("%d pods, %d Deployments, %d ReplicaSets and %d slot Services are left",
+			len(pods), len(deployments.Items), len(sets.Items), len(services.Items))
 	}
 	return nil
 }
