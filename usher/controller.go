@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -186,18 +185,10 @@ func work(ctx context.Context, queue workqueue.TypedRateLimitingInterface[Key], 
 	}
 }
 
-// planOne decides for one app and sends the writes on their way. If they cannot
-// be sent, the numbers that they held are free again, which concerns other apps
-// too, but not before a pause.
+// planOne decides for one app and sends the writes on their way.
 func (s *session) planOne(ctx context.Context, k Key) error {
-	again, err := s.writer.send(ctx, s.term.Plan(k))
-	slices.SortFunc(again, Key.compare)
-	for _, other := range slices.Compact(again) {
-		if other != k { // k itself comes back by the error
-			s.pods.AddRateLimited(other)
-		}
-	}
-	return s.failed(ctx, "number pods", k, err)
+	s.writer.send(ctx, s.term.Plan(k), func(err error) { s.failed(ctx, "number pods", k, err) })
+	return nil
 }
 
 // failed logs an error and ends the term if that is what it says.

@@ -1,7 +1,6 @@
 package usher
 
 import (
-	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -13,10 +12,6 @@ import (
 // Key names a piece of work: one app, or with App "" the pods of a namespace
 // that carry a number though no app selects them.
 type Key struct{ Namespace, App string }
-
-func (k Key) compare(l Key) int {
-	return cmp.Or(cmp.Compare(k.Namespace, l.Namespace), cmp.Compare(k.App, l.App))
-}
 
 // Term is what one leader knows during one term: the pods and apps that its
 // watches told it of, overlaid with its own writes. It decides and does no I/O;

@@ -25,6 +25,8 @@ const (
 	requestTimeout = 5 * time.Second
 	firstBackoff   = 20 * time.Millisecond
 	lastBackoff    = 2 * time.Second
+	// unsentPause is how long work rests that could not be sent.
+	unsentPause = 500 * time.Millisecond
 )
 
 // writer carries out the writes that a term plans.
@@ -42,28 +44,34 @@ type writer struct {
 	running sync.WaitGroup
 }
 
-// send checks that the term is still on and then carries out the writes beside
-// each other and the caller. On an error nothing was sent, and the keys are the
-// work to be tried again; errTermOver means that nothing may be written any more.
-func (w *writer) send(ctx context.Context, writes []Write) ([]Key, error) {
+// send checks that the term is still on and then carries out the writes, beside
+// each other and the caller: on a busy server every answer takes long, and the next
+// decision need not wait for it. If the check fails nothing is sent, and failed
+// is told why; errTermOver means that nothing may be written any more. The work is
+// then reported as settled after a pause.
+func (w *writer) send(ctx context.Context, writes []Write, failed func(error)) {
 	if len(writes) == 0 {
-		return nil, nil
+		return
 	}
-	if err := w.check(ctx); err != nil {
-		var again []Key
-		for _, write := range writes {
-			again = append(again, w.term.Settle(write, NotSent, Pod{})...)
+	w.running.Go(func() {
+		if err := w.check(ctx); err != nil {
+			var again []Key
+			for _, write := range writes {
+				again = append(again, w.term.Settle(write, NotSent, Pod{})...)
+			}
+			failed(err)
+			sleep(ctx, unsentPause)
+			w.settled(again)
+			return
 		}
-		return again, err
-	}
-	for _, write := range writes {
-		w.running.Go(func() {
-			w.places <- struct{}{}
-			defer func() { <-w.places }()
-			w.carryOut(ctx, write)
-		})
-	}
-	return nil, nil
+		for _, write := range writes {
+			w.running.Go(func() {
+				w.places <- struct{}{}
+				defer func() { <-w.places }()
+				w.carryOut(ctx, write)
+			})
+		}
+	})
 }
 
 func (w *writer) check(ctx context.Context) error {
