@@ -16,8 +16,16 @@ export KUBERNETES ARTIFACTS
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# The flags of the images of our own programs: client-go is then compiled once.
+STATIC := CGO_ENABLED=0 go build -trimpath
+
 $(SECONDHOP): $(GO_FILES)
-	@go build -o $@ ./cmd/secondhop
+	@$(STATIC) -o $@ ./cmd/secondhop
+
+# A program of its own rather than `go test`: Ctrl-C reaches it, and its exit code
+# is the verdict's.
+bin/e2e.test: $(GO_FILES)
+	@CGO_ENABLED=0 go test -trimpath -tags e2e -c -o $@ ./e2e
 
 .PHONY: doctor
 doctor: $(SECONDHOP) ## Check this machine and mend what can be mended
@@ -40,12 +48,12 @@ image: doctor ## The node image: found, pulled, or assembled from source
 	$(SECONDHOP) image build --kubernetes $(KUBERNETES)
 
 .PHONY: e2e
-e2e: image ## The whole suite on a real cluster with shaped links
-	go test -tags e2e -count=1 -v -timeout 60m $(if $(RUN),-run '$(RUN)') ./e2e
+e2e: image bin/e2e.test ## The whole suite on a real cluster with shaped links
+	bin/e2e.test -test.v -test.timeout 60m $(if $(RUN),-test.run '$(RUN)')
 
 .PHONY: smoke
-smoke: image ## The shortest proof, on the running lab if there is one, which it keeps
-	SECONDHOP_KEEP=1 go test -tags e2e -count=1 -v -timeout 20m -run '^TestSmoke$$' ./e2e
+smoke: image bin/e2e.test ## The shortest proof, on the running lab if there is one, which it keeps
+	SECONDHOP_KEEP=1 bin/e2e.test -test.v -test.timeout 20m -test.run '^TestSmoke$$'
 
 .PHONY: down
 down: $(SECONDHOP) ## Remove the lab

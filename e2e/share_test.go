@@ -5,7 +5,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"slices"
 	"testing"
 
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
@@ -35,7 +34,6 @@ var strategies = []struct {
 	strategy locality.Strategy
 }{
 	{deploy.PolicyEndpoints, locality.Endpoints},
-	{deploy.PolicyClusterIP, locality.ClusterIP},
 	{deploy.PolicySlots, locality.Slots},
 }
 
@@ -44,9 +42,6 @@ var strategies = []struct {
 func TestLocalShare(t *testing.T) {
 	for _, placement := range [][]int{{4, 4, 4, 1}, {2, 2, 0, 1}} {
 		for _, s := range strategies {
-			if s.strategy == locality.ClusterIP && !slices.Equal(placement, uneven) {
-				continue // the same shares as endpoints; once is enough to see that kube-proxy agrees
-			}
 			name := fmt.Sprintf("%s on %s", s.strategy, runner.PlacementName(placement))
 			feature := features.New(name).
 				Assess("shares, balance and drops", func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {

@@ -27,7 +27,12 @@ func main() {
 func run(ctx context.Context, args []string) int {
 	root := newRootCommand()
 	root.SetArgs(args)
+	begun := false
+	root.PersistentPreRun = func(*cobra.Command, []string) { begun = true }
 	err := root.ExecuteContext(ctx)
+	if !begun { // cobra has refused the command line
+		err = failure.Input(err, "secondhop --help lists the commands")
+	}
 	if err == nil {
 		return 0
 	}

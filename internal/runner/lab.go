@@ -59,6 +59,9 @@ func Open(ctx context.Context, options Options) (*Lab, error) {
 	}
 	err := lab.provision(ctx, options)
 	if err == nil {
+		err = lab.proveHermetic(ctx)
+	}
+	if err == nil {
 		err = lab.calibrate(ctx)
 	}
 	if err == nil {

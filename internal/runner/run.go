@@ -60,20 +60,26 @@ func (l *Lab) Run(ctx context.Context, app *deploy.App, scenario Scenario) (_ *O
 	if err != nil {
 		return nil, err
 	}
-	if err := l.startBackground(ctx, scenario.Load, &undo); err != nil {
-		return nil, err
-	}
 	watch, err := observe.Begin(ctx, l.Parts, app, observe.Options{SinkPort: sinkPort})
 	if err != nil {
 		return nil, err
 	}
 	undo.Push("observers", watch.Stop)
+	// Counters are read while nothing flows: they cannot all be read at one instant.
+	var background cleanup.Stack
+	undo.Push("background", func(ctx context.Context) error { return background.Run(ctx, cleanupLimit) })
+	if err := l.startBackground(ctx, scenario.Load, &background); err != nil {
+		return nil, err
+	}
 	client, err := l.startLoad(ctx, app, outcome, &undo)
 	if err != nil {
 		return nil, err
 	}
 	happened, err := drive(ctx, scenario, client)
 	if err != nil {
+		return nil, err
+	}
+	if err := background.Run(ctx, cleanupLimit); err != nil {
 		return nil, err
 	}
 	if outcome.Observed, err = watch.End(ctx); err != nil {
