@@ -43,7 +43,7 @@ func TestSmoke(t *testing.T) {
 		Assess("a reload drops nothing", func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			outcome := run(ctx, t, app, runner.Scenario{
 				Name: "smoke-reload", Load: runner.Load{Rate: timingRate},
-				Before: 5 * time.Second, Events: []faults.Event{lab.Reload()}, After: 20 * time.Second,
+				Before: 5 * time.Second, Events: []faults.Event{lab.Reload()}, After: 45 * time.Second,
 			})
 			assertions, err := lab.Reloaded(ctx, app, outcome)
 			require.NoError(t, err)
