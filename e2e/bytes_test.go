@@ -12,6 +12,7 @@ import (
 
 	"secondhop/internal/deploy"
 	"secondhop/internal/runner"
+	"secondhop/internal/trial"
 	"secondhop/internal/units"
 )
 
@@ -31,7 +32,7 @@ func TestBytes(t *testing.T) {
 		Assess("the cut equals the formula", func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			// Half of what saturates the links, so that nothing but the strategy decides.
 			const link, rate, requests = 100 * units.Megabit, 500, 10_000
-			pair := pairOf(ctx, t, app, "formula", link, runner.Load{Rate: rate, Requests: requests, Answer: answer})
+			pair := pairOf(ctx, t, app, "formula", link, trial.Load{Rate: rate, Requests: requests, Answer: answer})
 			assert(t, "bytes: 24 KiB answers", lab.CutEqualsFormula(pair)...)
 			require.NoError(t, lab.CutRows("bytes: 24 KiB answers, links at 100 Mb/s", pair))
 			return ctx
@@ -48,7 +49,7 @@ func TestBytes(t *testing.T) {
 		}).
 		Assess("what overloads the baseline is carried by slots", func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			const link, rate, requests = 50 * units.Megabit, 560, 11_200
-			pair := pairOf(ctx, t, app, "overload", link, runner.Load{Rate: rate, Requests: requests, Answer: answer})
+			pair := pairOf(ctx, t, app, "overload", link, trial.Load{Rate: rate, Requests: requests, Answer: answer})
 			assert(t, "bytes: one rate, links at 50 Mb/s", lab.SlotsCarryWhatDropped(pair)...)
 			require.NoError(t, lab.CutRows("bytes: 560 requests/s of 24 KiB, links at 50 Mb/s", pair))
 			return ctx
@@ -57,14 +58,14 @@ func TestBytes(t *testing.T) {
 
 // pairOf runs one load against the baseline and against slots on links of the
 // given rate, which are put back afterwards.
-func pairOf(ctx context.Context, t *testing.T, app *deploy.App, name string, link units.BitRate, load runner.Load) runner.Pair {
+func pairOf(ctx context.Context, t *testing.T, app *deploy.App, name string, link units.BitRate, load trial.Load) runner.Pair {
 	t.Helper()
 	require.NoError(t, lab.ShapeLinks(ctx, link))
 	defer func() { require.NoError(t, lab.ShapeLinks(ctx, lab.Cluster.Spec.Link)) }()
-	load.Port = runner.BaselinePort
-	before := run(ctx, t, app, runner.Scenario{Name: "bytes-" + name + "-endpoints", Load: load})
+	load.Port = trial.BaselinePort
+	before := run(ctx, t, app, trial.Spec{Name: "bytes-" + name + "-endpoints", Load: load})
 	require.NoError(t, lab.Steady(ctx, app))
-	load.Port = runner.PolicyPort
-	after := run(ctx, t, app, runner.Scenario{Name: "bytes-" + name + "-slots", Load: load})
+	load.Port = trial.PolicyPort
+	after := run(ctx, t, app, trial.Spec{Name: "bytes-" + name + "-slots", Load: load})
 	return runner.Pair{Baseline: before, Slots: after}
 }

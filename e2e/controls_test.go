@@ -13,7 +13,7 @@ import (
 
 	"secondhop/internal/deploy"
 	"secondhop/internal/faults"
-	"secondhop/internal/runner"
+	"secondhop/internal/trial"
 )
 
 // TestControls breaks the system on purpose, once for each kind of check, and
@@ -29,9 +29,9 @@ func TestControls(t *testing.T) {
 	environment.Test(t,
 		control("an app that exits at SIGTERM, with redispatch off, drops requests", func(ctx context.Context, t *testing.T) {
 			app := steady(ctx, t, deploy.AppSpec{Placement: uneven, Stop: deploy.StopExit, Grace: -1, RedispatchOff: true})
-			outcome := run(ctx, t, app, runner.Scenario{
+			outcome := run(ctx, t, app, trial.Spec{
 				Name:   "control-drops",
-				Load:   runner.Load{Rate: timingRate},
+				Load:   trial.Load{Rate: timingRate},
 				Before: 5 * time.Second,
 				Events: []faults.Event{lab.RestartAll(app)},
 				After:  5 * time.Second,
@@ -40,9 +40,9 @@ func TestControls(t *testing.T) {
 		}),
 		control("an agent that never says ready keeps every slot shut", func(ctx context.Context, t *testing.T) {
 			app := steady(ctx, t, deploy.AppSpec{Placement: uneven, Agent: deploy.AgentNeverReady})
-			outcome := run(ctx, t, app, runner.Scenario{
+			outcome := run(ctx, t, app, trial.Spec{
 				Name: "control-never-ready",
-				Load: runner.Load{Rate: countRate, Requests: 20_000},
+				Load: trial.Load{Rate: countRate, Requests: 20_000},
 			})
 			assertions, err := lab.ControlNeverReady(outcome)
 			require.NoError(t, err)
@@ -52,9 +52,9 @@ func TestControls(t *testing.T) {
 			require.NoError(t, lab.Reinstall(ctx, deploy.Options{UsherArgs: []string{"--fault=free-slot-at-deletion"}}))
 			defer restore(ctx, t)
 			app := steady(ctx, t, deploy.AppSpec{Placement: uneven})
-			outcome := run(ctx, t, app, runner.Scenario{
+			outcome := run(ctx, t, app, trial.Spec{
 				Name:   "control-slot-rule",
-				Load:   runner.Load{Rate: timingRate},
+				Load:   trial.Load{Rate: timingRate},
 				Before: 5 * time.Second,
 				Events: []faults.Event{lab.RestartAll(app)},
 				After:  5 * time.Second,
@@ -65,9 +65,9 @@ func TestControls(t *testing.T) {
 			require.NoError(t, lab.Reinstall(ctx, deploy.Options{EdgeArgs: []string{"--addresses=runtime-only"}}))
 			defer restore(ctx, t)
 			app := steady(ctx, t, deploy.AppSpec{Placement: uneven})
-			outcome := run(ctx, t, app, runner.Scenario{
+			outcome := run(ctx, t, app, trial.Spec{
 				Name:   "control-runtime-only",
-				Load:   runner.Load{Rate: timingRate},
+				Load:   trial.Load{Rate: timingRate},
 				Before: 5 * time.Second,
 				Events: []faults.Event{lab.Reload()},
 				After:  15 * time.Second,

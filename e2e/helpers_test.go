@@ -14,6 +14,7 @@ import (
 	"secondhop/internal/deploy"
 	"secondhop/internal/measure"
 	"secondhop/internal/runner"
+	"secondhop/internal/trial"
 )
 
 // steady deploys an application and waits until every slot and server is as it
@@ -26,7 +27,7 @@ func steady(ctx context.Context, t *testing.T, spec deploy.AppSpec) *deploy.App 
 }
 
 // run carries out a scenario; one that could not take place ends the test.
-func run(ctx context.Context, t *testing.T, app *deploy.App, scenario runner.Scenario) *runner.Outcome {
+func run(ctx context.Context, t *testing.T, app *deploy.App, scenario trial.Spec) *runner.Outcome {
 	t.Helper()
 	outcome, err := lab.Run(ctx, app, scenario)
 	require.NoError(t, err, "run %s", scenario.Name)

@@ -14,6 +14,7 @@ import (
 	"secondhop/internal/deploy"
 	"secondhop/internal/faults"
 	"secondhop/internal/runner"
+	"secondhop/internal/trial"
 )
 
 // uneven is the placement that the design is about: three nodes with four pods,
@@ -49,9 +50,9 @@ func TestRollingUpdates(t *testing.T) {
 	} {
 		features.Assess(update.name, func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			require.NoError(t, lab.Steady(ctx, app))
-			outcome := run(ctx, t, app, runner.Scenario{
+			outcome := run(ctx, t, app, trial.Spec{
 				Name:   "rollout-" + slug(update.name),
-				Load:   runner.Load{Rate: timingRate, Probe: update.probe},
+				Load:   trial.Load{Rate: timingRate, Probe: update.probe},
 				Before: 10 * time.Second,
 				Events: []faults.Event{update.event()},
 				After:  update.settle,
@@ -72,9 +73,9 @@ func TestReloads(t *testing.T) {
 	environment.Test(t, features.New(name).
 		Assess("0 failed, shares unchanged, regular servers still there", func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			app := steady(ctx, t, deploy.AppSpec{Placement: uneven})
-			outcome := run(ctx, t, app, runner.Scenario{
+			outcome := run(ctx, t, app, trial.Spec{
 				Name:   "reload",
-				Load:   runner.Load{Rate: timingRate},
+				Load:   trial.Load{Rate: timingRate},
 				Before: 5 * time.Second,
 				Events: []faults.Event{lab.Reload(), lab.Reload(), lab.Reload()},
 				After:  40 * time.Second,

@@ -15,6 +15,7 @@ import (
 	"secondhop/internal/deploy"
 	"secondhop/internal/locality"
 	"secondhop/internal/runner"
+	"secondhop/internal/trial"
 )
 
 // The rates of the suite on two cores that carry the lab and the client: counts
@@ -46,9 +47,9 @@ func TestLocalShare(t *testing.T) {
 			feature := features.New(name).
 				Assess("shares, balance and drops", func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 					app := steady(ctx, t, deploy.AppSpec{Placement: placement, Policy: s.policy})
-					outcome := run(ctx, t, app, runner.Scenario{
+					outcome := run(ctx, t, app, trial.Spec{
 						Name: fmt.Sprintf("share-%s-%s", s.strategy, runner.PlacementName(placement)),
-						Load: runner.Load{Rate: countRate, Requests: shareRequests},
+						Load: trial.Load{Rate: countRate, Requests: shareRequests},
 					})
 					assertions, err := lab.Shares(app, outcome, s.strategy)
 					require.NoError(t, err)

@@ -14,7 +14,7 @@ import (
 	"secondhop/internal/deploy"
 	"secondhop/internal/faults"
 	"secondhop/internal/locality"
-	"secondhop/internal/runner"
+	"secondhop/internal/trial"
 )
 
 // TestSmoke is the shortest run that proves something: shares in steady state and
@@ -31,8 +31,8 @@ func TestSmoke(t *testing.T) {
 			return ctx
 		}).
 		Assess("shares, balance and drops", func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-			outcome := run(ctx, t, app, runner.Scenario{
-				Name: "smoke-share", Load: runner.Load{Rate: countRate, Requests: shareRequests},
+			outcome := run(ctx, t, app, trial.Spec{
+				Name: "smoke-share", Load: trial.Load{Rate: countRate, Requests: shareRequests},
 			})
 			assertions, err := lab.Shares(app, outcome, locality.Slots)
 			require.NoError(t, err)
@@ -41,8 +41,8 @@ func TestSmoke(t *testing.T) {
 			return ctx
 		}).
 		Assess("a reload drops nothing", func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-			outcome := run(ctx, t, app, runner.Scenario{
-				Name: "smoke-reload", Load: runner.Load{Rate: timingRate},
+			outcome := run(ctx, t, app, trial.Spec{
+				Name: "smoke-reload", Load: trial.Load{Rate: timingRate},
 				Before: 5 * time.Second, Events: []faults.Event{lab.Reload()}, After: 45 * time.Second,
 			})
 			assertions, err := lab.Reloaded(ctx, app, outcome)

@@ -9,6 +9,7 @@ import (
 
 	"secondhop/clusters"
 	"secondhop/internal/cleanup"
+	"secondhop/internal/trial"
 	"secondhop/internal/units"
 )
 
@@ -20,7 +21,7 @@ func firstFlooder() netip.Addr { return clusters.ClientAddress().Next() }
 
 // startBackground sends each node the background traffic of the load, until the
 // run is over. Nodes of one rate share a sender.
-func (l *Lab) startBackground(ctx context.Context, load Load, undo *cleanup.Stack) error {
+func (l *Lab) startBackground(ctx context.Context, load trial.Load, undo *cleanup.Stack) error {
 	if len(load.Background) == 0 {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"secondhop/internal/measure"
 	"secondhop/internal/observe"
 	"secondhop/internal/report"
+	"secondhop/internal/trial"
 	"secondhop/internal/units"
 )
 
@@ -93,7 +94,7 @@ func (o *Outcome) idleBackground(node string) float64 {
 // busyBackground is the background that was sent to a node while there was load.
 func (o *Outcome) busyBackground(node string) float64 {
 	wire := locality.EthernetWire()
-	return float64(o.Scenario.Load.Background[node].BytesIn(o.Summary.Elapsed)) * (wire.Segment + wire.Header) / wire.Segment
+	return float64(o.Spec.Load.Background[node].BytesIn(o.Summary.Elapsed)) * (wire.Segment + wire.Header) / wire.Segment
 }
 
 // meanIn is the mean of all nodes.
@@ -137,8 +138,8 @@ func (p Pair) sound() []measure.Assertion {
 	var assertions []measure.Assertion
 	for _, o := range []*Outcome{p.Baseline, p.Slots} {
 		assertions = append(assertions,
-			measure.Generator("generator", o.Scenario.Name, o.Summary),
-			o.Tally(o.Whole()).Drops("drops", o.Scenario.Name))
+			measure.Generator("generator", o.Spec.Name, o.Summary),
+			o.Tally(o.Whole()).Drops("drops", o.Spec.Name))
 		assertions = append(assertions, o.partsAddUp()...)
 	}
 	return assertions
@@ -155,7 +156,7 @@ func (o *Outcome) partsAddUp() []measure.Assertion {
 		for _, class := range []observe.Class{s.HopOneRequests, s.HopTwoRequests, s.HopTwoAnswers, s.Background, s.Rest} {
 			parts = append(parts, wire.FromCounter(float64(class.Bytes), float64(class.Packets)))
 		}
-		assertions = append(assertions, measure.Parts("inbound-split", node+", "+o.Scenario.Name,
+		assertions = append(assertions, measure.Parts("inbound-split", node+", "+o.Spec.Name,
 			float64(o.Observed.Links[node].In.Bytes), splitTolerance, parts...))
 	}
 	return assertions
@@ -165,25 +166,25 @@ func (o *Outcome) partsAddUp() []measure.Assertion {
 // given part and hop two is the given share of all inbound bytes. With hop two
 // costing h2 bytes per request on all links together, the rate is
 // share x used / h2; background fills up what is missing on each node.
-func (l *Lab) BottleneckLoad(app *deploy.App, answer units.Bytes, link units.BitRate, used, share float64) (Load, error) {
+func (l *Lab) BottleneckLoad(app *deploy.App, answer units.Bytes, link units.BitRate, used, share float64) (trial.Load, error) {
 	placement := locality.Placement{}
 	for _, worker := range l.Cluster.Workers() {
 		placement.Pods = append(placement.Pods, app.PodsPerNode[worker.Name])
 	}
 	expected, err := locality.Expect(locality.Endpoints, placement, locality.Options{})
 	if err != nil {
-		return Load{}, err
+		return trial.Load{}, err
 	}
 	const requestBytes = 100
 	wire := locality.EthernetWire()
 	nodes := locality.Bytes(expected, locality.SameOnBothHops(requestBytes, float64(answer)+headBytes), wire)
 	perNode := used * float64(link.BytesIn(time.Second))
 	rate := share * perNode * float64(len(nodes)) / locality.Sum(nodes).HopTwoIn()
-	load := Load{Rate: rate, Answer: answer, Background: map[string]units.BitRate{}}
+	load := trial.Load{Rate: rate, Answer: answer, Background: map[string]units.BitRate{}}
 	for i, worker := range l.Cluster.Workers() {
 		missing := perNode - rate*nodes[i].In()
 		if missing < 0 {
-			return Load{}, fmt.Errorf("hop two cannot be only %.0f %% of what %s receives: its requests alone are more", 100*share, worker.Name)
+			return trial.Load{}, fmt.Errorf("hop two cannot be only %.0f %% of what %s receives: its requests alone are more", 100*share, worker.Name)
 		}
 		// The sender is told the rate of data, which is 1448 of 1514 bytes on the wire.
 		load.Background[worker.Name] = units.RateOf(units.Bytes(missing*wire.Segment/(wire.Segment+wire.Header)), time.Second)
@@ -241,8 +242,8 @@ func (l *Lab) SlotsCarryWhatDropped(p Pair) []measure.Assertion {
 		measure.AtLeast("overload", "frames dropped by the links, baseline", "count", dropped, 1),
 		measure.AtLeast("overload", "requests failed, baseline", "requests", float64(baseline.Failed), 1),
 		measure.AtLeast("overload", "p99 of response times, baseline", "seconds", baseline.Response().Quantile(0.99).Seconds(), overloaded.Seconds()),
-		measure.Generator("generator", p.Slots.Scenario.Name, p.Slots.Summary),
-		slots.Drops("drops", p.Slots.Scenario.Name),
+		measure.Generator("generator", p.Slots.Spec.Name, p.Slots.Summary),
+		slots.Drops("drops", p.Slots.Spec.Name),
 	}
 }
 

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"fmt"
 	"math"
 	"net/netip"
 	"strconv"
@@ -9,6 +8,7 @@ import (
 
 	"secondhop/clusters"
 	"secondhop/internal/deploy"
+	"secondhop/internal/trial"
 	"secondhop/loadgen"
 )
 
@@ -27,10 +27,10 @@ const (
 const latenessBound = 250 * time.Millisecond
 
 // planOf turns a load into what the generator reads.
-func planOf(load Load, workers []clusters.Node, app *deploy.App) loadgen.Plan {
+func planOf(load trial.Load, workers []clusters.Node, app *deploy.App) loadgen.Plan {
 	port := load.Port
 	if port == 0 {
-		port = PolicyPort
+		port = trial.PolicyPort
 	}
 	plan := loadgen.Plan{
 		Rate:                 load.Rate,
@@ -64,19 +64,4 @@ func planOf(load Load, workers []clusters.Node, app *deploy.App) loadgen.Plan {
 		plan.Targets = append(plan.Targets, loadgen.Target{Node: worker.Name, Address: address.String()})
 	}
 	return plan
-}
-
-// validate says what is wrong with a scenario before anything is sent.
-func (s Scenario) validate() error {
-	switch {
-	case s.Name == "":
-		return fmt.Errorf("scenario without a name")
-	case s.Load.Rate <= 0:
-		return fmt.Errorf("scenario %s: rate %v is not positive", s.Name, s.Load.Rate)
-	case s.Load.Requests == 0 && len(s.Events) == 0:
-		return fmt.Errorf("scenario %s: neither a number of requests nor events that end it", s.Name)
-	case s.Load.Requests > 0 && len(s.Events) > 0:
-		return fmt.Errorf("scenario %s: events end the run, so a number of requests cannot", s.Name)
-	}
-	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"secondhop/internal/faults"
 	"secondhop/internal/measure"
 	"secondhop/internal/observe"
+	"secondhop/internal/trial"
 	"secondhop/internal/wait"
 	"secondhop/loadgen"
 )
@@ -46,17 +47,17 @@ func (l *Lab) Steady(ctx context.Context, app *deploy.App) error {
 	return l.Parts.WaitSteady(ctx, app)
 }
 
-// Run sends the scenario's load to the application while its events happen, and
+// Run sends the trial's load to the application while its events happen, and
 // returns everything that was seen. The load has ended and nothing is left of the
 // run but the results when it returns.
-func (l *Lab) Run(ctx context.Context, app *deploy.App, scenario Scenario) (_ *Outcome, err error) {
-	if err := scenario.validate(); err != nil {
+func (l *Lab) Run(ctx context.Context, app *deploy.App, spec trial.Spec) (_ *Outcome, err error) {
+	if err := spec.Validate(); err != nil {
 		return nil, err
 	}
-	l.say("running %s", scenario.Name)
+	l.say("running %s", spec.Name)
 	var undo cleanup.Stack
 	defer func() { err = errors.Join(err, undo.Run(ctx, cleanupLimit)) }()
-	outcome, err := l.newOutcome(app, scenario)
+	outcome, err := l.newOutcome(app, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -68,14 +69,14 @@ func (l *Lab) Run(ctx context.Context, app *deploy.App, scenario Scenario) (_ *O
 	// Counters are read while nothing flows: they cannot all be read at one instant.
 	var background cleanup.Stack
 	undo.Push("background", func(ctx context.Context) error { return background.Run(ctx, cleanupLimit) })
-	if err := l.startBackground(ctx, scenario.Load, &background); err != nil {
+	if err := l.startBackground(ctx, spec.Load, &background); err != nil {
 		return nil, err
 	}
 	client, err := l.startLoad(ctx, app, outcome, &undo)
 	if err != nil {
 		return nil, err
 	}
-	happened, err := drive(ctx, scenario, client)
+	happened, err := drive(ctx, spec, client)
 	if err != nil {
 		return nil, err
 	}
@@ -89,22 +90,22 @@ func (l *Lab) Run(ctx context.Context, app *deploy.App, scenario Scenario) (_ *O
 }
 
 // newOutcome prepares the folder of a run's results.
-func (l *Lab) newOutcome(app *deploy.App, scenario Scenario) (*Outcome, error) {
-	dir := filepath.Join(l.Dir, scenario.Name)
+func (l *Lab) newOutcome(app *deploy.App, spec trial.Spec) (*Outcome, error) {
+	dir := filepath.Join(l.Dir, spec.Name)
 	if err := os.Mkdir(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("results of %s: %w", scenario.Name, err)
+		return nil, fmt.Errorf("results of %s: %w", spec.Name, err)
 	}
-	outcome := &Outcome{Scenario: scenario, Dir: dir, Nodes: l.Cluster.WorkerNames()}
+	outcome := &Outcome{&trial.Outcome{Spec: spec, Dir: dir, Nodes: l.Cluster.WorkerNames()}}
 	for _, node := range l.Cluster.Workers() {
 		outcome.Placement.Pods = append(outcome.Placement.Pods, app.PodsPerNode[node.Name])
 		outcome.Placement.Zones = append(outcome.Placement.Zones, node.Zone)
 	}
-	return outcome, l.Results.Artifact(scenario.Name, "every request of "+scenario.Name+" and what was observed meanwhile")
+	return outcome, l.Results.Artifact(spec.Name, "every request of "+spec.Name+" and what was observed meanwhile")
 }
 
 // startLoad starts the client and waits until its first requests are answered.
 func (l *Lab) startLoad(ctx context.Context, app *deploy.App, o *Outcome, undo *cleanup.Stack) (*clusters.Client, error) {
-	plan, err := planOf(o.Scenario.Load, l.Cluster.Workers(), app).JSON()
+	plan, err := planOf(o.Spec.Load, l.Cluster.Workers(), app).JSON()
 	if err != nil {
 		return nil, err
 	}
@@ -131,22 +132,22 @@ func (l *Lab) startLoad(ctx context.Context, app *deploy.App, o *Outcome, undo *
 }
 
 // drive lets the events happen under load and returns when the load has ended.
-func drive(ctx context.Context, scenario Scenario, client *clusters.Client) ([]happened, error) {
+func drive(ctx context.Context, spec trial.Spec, client *clusters.Client) ([]happened, error) {
 	ctx, cancel := context.WithTimeout(ctx, longest+time.Minute)
 	defer cancel()
 	var all []happened
-	if len(scenario.Events) > 0 {
-		if err := pass(ctx, scenario.Before); err != nil {
+	if len(spec.Events) > 0 {
+		if err := pass(ctx, spec.Before); err != nil {
 			return nil, err
 		}
-		for _, event := range scenario.Events {
+		for _, event := range spec.Events {
 			one, err := provoke(ctx, event)
 			if err != nil {
 				return nil, err
 			}
 			all = append(all, one)
 		}
-		if err := pass(ctx, scenario.After); err != nil {
+		if err := pass(ctx, spec.After); err != nil {
 			return nil, err
 		}
 		if err := client.Stop(ctx); err != nil {
@@ -205,9 +206,9 @@ func (o *Outcome) read(happened []happened) (err error) {
 		return err
 	}
 	for _, h := range happened {
-		o.Events = append(o.Events, Happening{
-			Event: h.event, Detail: h.outcome.Detail,
-			Applied: o.clock().FromWall(h.outcome.Applied), Done: o.clock().FromWall(h.outcome.Done),
+		o.Events = append(o.Events, trial.Happening{
+			Name: h.event.Name(), Detail: h.outcome.Detail,
+			Applied: o.Clock().FromWall(h.outcome.Applied), Done: o.Clock().FromWall(h.outcome.Done),
 		})
 	}
 	text, err := json.MarshalIndent(o.Observed, "", "  ")

@@ -87,7 +87,7 @@ func (l *Lab) Reloaded(ctx context.Context, app *deploy.App, o *Outcome) ([]meas
 	if err != nil {
 		return nil, err
 	}
-	since := o.Tally(measure.Window{From: o.Window(timeline.During).From, To: o.end()})
+	since := o.Tally(measure.Window{From: o.Window(timeline.During).From, To: o.End()})
 	regular, err := l.regularServers(ctx, app)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,10 @@
-package runner
+// Package trial holds what one load on one deployed application is and what came
+// of it: the requests, the events under them, and all that was observed. Checks
+// judge it; the runner makes it.
+package trial
 
 import (
+	"fmt"
 	"time"
 
 	"secondhop/internal/faults"
@@ -32,12 +36,27 @@ type Load struct {
 	Background map[string]units.BitRate
 }
 
-// Scenario is one load and what happens under it.
-type Scenario struct {
+// Spec is one load and what happens under it.
+type Spec struct {
 	Name string // of the folder of its results; unique in a run
 	Load Load
 	// Before is for how long there is load before the first event, After for how
 	// long after the last one is done. Both are only used with events.
 	Before, After time.Duration
 	Events        []faults.Event
+}
+
+// Validate says what is wrong with a trial before anything is sent.
+func (s Spec) Validate() error {
+	switch {
+	case s.Name == "":
+		return fmt.Errorf("trial without a name")
+	case s.Load.Rate <= 0:
+		return fmt.Errorf("trial %s: rate %v is not positive", s.Name, s.Load.Rate)
+	case s.Load.Requests == 0 && len(s.Events) == 0:
+		return fmt.Errorf("trial %s: neither a number of requests nor events that end it", s.Name)
+	case s.Load.Requests > 0 && len(s.Events) > 0:
+		return fmt.Errorf("trial %s: events end the run, so a number of requests cannot", s.Name)
+	}
+	return nil
 }
