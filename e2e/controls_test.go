@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
 	"secondhop/internal/deploy"
-	"secondhop/internal/faults"
 	"secondhop/internal/trial"
 )
 
@@ -33,7 +32,7 @@ func TestControls(t *testing.T) {
 				Name:   "control-drops",
 				Load:   trial.Load{Rate: timingRate},
 				Before: 5 * time.Second,
-				Events: []faults.Event{lab.RestartAll(app)},
+				Events: trial.InTurn(lab.RestartAll(app)),
 				After:  5 * time.Second,
 			})
 			assert(t, group, lab.ControlDrops(outcome))
@@ -56,7 +55,7 @@ func TestControls(t *testing.T) {
 				Name:   "control-slot-rule",
 				Load:   trial.Load{Rate: timingRate},
 				Before: 5 * time.Second,
-				Events: []faults.Event{lab.RestartAll(app)},
+				Events: trial.InTurn(lab.RestartAll(app)),
 				After:  5 * time.Second,
 			})
 			assert(t, group, lab.ControlSlotRule(outcome))
@@ -69,7 +68,7 @@ func TestControls(t *testing.T) {
 				Name:   "control-runtime-only",
 				Load:   trial.Load{Rate: timingRate},
 				Before: 5 * time.Second,
-				Events: []faults.Event{lab.Reload()},
+				Events: trial.InTurn(lab.Reload()),
 				After:  15 * time.Second,
 			})
 			assertions, err := lab.ControlRuntimeOnly(ctx, app, outcome)

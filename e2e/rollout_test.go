@@ -54,7 +54,7 @@ func TestRollingUpdates(t *testing.T) {
 				Name:   "rollout-" + slug(update.name),
 				Load:   trial.Load{Rate: timingRate, Probe: update.probe},
 				Before: 10 * time.Second,
-				Events: []faults.Event{update.event()},
+				Events: trial.InTurn(update.event()),
 				After:  update.settle,
 			})
 			assertions, err := lab.Update(outcome, runner.UpdateBounds{Recovery: recoveryBound, P99: update.bound})
@@ -77,7 +77,7 @@ func TestReloads(t *testing.T) {
 				Name:   "reload",
 				Load:   trial.Load{Rate: timingRate},
 				Before: 5 * time.Second,
-				Events: []faults.Event{lab.Reload(), lab.Reload(), lab.Reload()},
+				Events: trial.InTurn(lab.Reload(), lab.Reload(), lab.Reload()),
 				After:  40 * time.Second,
 			})
 			assertions, err := lab.Reloaded(ctx, app, outcome)

@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
 	"secondhop/internal/deploy"
-	"secondhop/internal/faults"
 	"secondhop/internal/locality"
 	"secondhop/internal/trial"
 )
@@ -43,7 +42,7 @@ func TestSmoke(t *testing.T) {
 		Assess("a reload drops nothing", func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			outcome := run(ctx, t, app, trial.Spec{
 				Name: "smoke-reload", Load: trial.Load{Rate: timingRate},
-				Before: 5 * time.Second, Events: []faults.Event{lab.Reload()}, After: 45 * time.Second,
+				Before: 5 * time.Second, Events: trial.InTurn(lab.Reload()), After: 45 * time.Second,
 			})
 			assertions, err := lab.Reloaded(ctx, app, outcome)
 			require.NoError(t, err)

@@ -13,7 +13,6 @@ import (
 	"secondhop/clusters"
 	"secondhop/internal/cleanup"
 	"secondhop/internal/deploy"
-	"secondhop/internal/faults"
 	"secondhop/internal/measure"
 	"secondhop/internal/observe"
 	"secondhop/internal/trial"
@@ -131,72 +130,6 @@ func (l *Lab) startLoad(ctx context.Context, app *deploy.App, o *Outcome, undo *
 	})
 }
 
-// drive lets the events happen under load and returns when the load has ended.
-func drive(ctx context.Context, spec trial.Spec, client *clusters.Client) ([]happened, error) {
-	ctx, cancel := context.WithTimeout(ctx, longest+time.Minute)
-	defer cancel()
-	var all []happened
-	if len(spec.Events) > 0 {
-		if err := pass(ctx, spec.Before); err != nil {
-			return nil, err
-		}
-		for _, event := range spec.Events {
-			one, err := provoke(ctx, event)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, one)
-		}
-		if err := pass(ctx, spec.After); err != nil {
-			return nil, err
-		}
-		if err := client.Stop(ctx); err != nil {
-			return nil, err
-		}
-	}
-	code, err := client.Wait(ctx)
-	if err == nil && code != 0 {
-		output, _ := client.Output(ctx)
-		err = fmt.Errorf("the load generator ended with exit code %d: %s", code, lastLine(output))
-	}
-	return all, err
-}
-
-// happened is an event that took effect, in wall time.
-type happened struct {
-	event   faults.Event
-	outcome faults.Outcome
-}
-
-// provoke applies an event, sees that it took effect, and undoes what it left.
-func provoke(ctx context.Context, event faults.Event) (_ happened, err error) {
-	defer func() {
-		undoing, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupLimit)
-		defer cancel()
-		err = errors.Join(err, event.Undo(undoing))
-	}()
-	if err := event.Apply(ctx); err != nil {
-		return happened{}, fmt.Errorf("%s: %w", event.Name(), err)
-	}
-	outcome, err := event.Confirm(ctx)
-	if err != nil {
-		return happened{}, fmt.Errorf("%s: %w", event.Name(), err)
-	}
-	return happened{event, outcome}, nil
-}
-
-// pass lets load go on for a time that the scenario asks for.
-func pass(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
 // read takes in what the client and the observers have left.
 func (o *Outcome) read(happened []happened) (err error) {
 	if o.Summary, err = loadgen.ReadSummary(filepath.Join(o.Dir, loadgen.SummaryFile)); err != nil {
@@ -206,10 +139,7 @@ func (o *Outcome) read(happened []happened) (err error) {
 		return err
 	}
 	for _, h := range happened {
-		o.Events = append(o.Events, trial.Happening{
-			Name: h.event.Name(), Detail: h.outcome.Detail,
-			Applied: o.Clock().FromWall(h.outcome.Applied), Done: o.Clock().FromWall(h.outcome.Done),
-		})
+		o.Events = append(o.Events, h.on(o.Clock()))
 	}
 	text, err := json.MarshalIndent(o.Observed, "", "  ")
 	if err != nil {

@@ -25,8 +25,10 @@ type Outcome struct {
 
 // Happening is an event that took effect, in time since the start of the load.
 type Happening struct {
-	Name          string
+	Planned       string // name of the planned event
+	Name          string // what was done to what
 	Applied, Done time.Duration
+	Undone        time.Duration // 0 if it stayed in force until the load had ended
 	Detail        string
 }
 
@@ -53,7 +55,10 @@ func (o *Outcome) Window(phase timeline.Phase) measure.Window {
 	if len(o.Events) == 0 {
 		return o.Whole()
 	}
-	first, last := o.Events[0].Applied, o.Events[len(o.Events)-1].Done
+	first, last := o.Events[0].Applied, o.Events[0].Done
+	for _, event := range o.Events {
+		last = max(last, event.Done)
+	}
 	switch phase {
 	case timeline.Before:
 		return measure.Window{To: first}

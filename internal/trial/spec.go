@@ -43,7 +43,46 @@ type Spec struct {
 	// Before is for how long there is load before the first event, After for how
 	// long after the last one is done. Both are only used with events.
 	Before, After time.Duration
-	Events        []faults.Event
+	Events        []Planned
+}
+
+// Planned is an event and when it is to happen.
+type Planned struct {
+	Name string // for others to refer to; unique in a trial
+	// Make gives the event, anew for each repetition.
+	Make func() (faults.Event, error)
+	When When
+	// For is how long it stays in force, from when it was applied; 0 means until the
+	// load has ended. An event that changes nothing for good does not care.
+	For time.Duration
+	// Repeat does it so many times in all, each Every after the one before was done.
+	Repeat int
+	Every  time.Duration
+}
+
+// When is an instant of the load: Delay from its start, or from when another event
+// was under way or, with Done, over. Zero is the end of Spec.Before.
+type When struct {
+	After string // name of a planned event
+	Done  bool
+	Delay time.Duration
+}
+
+// InTurn plans events one after the other, each undone as soon as it is over.
+func InTurn(events ...faults.Event) []Planned {
+	const atOnce = 1 // the least time; 0 would be all of it
+	var planned []Planned
+	for i, event := range events {
+		p := Planned{
+			Name: fmt.Sprintf("%d: %s", i+1, event.Name()), For: atOnce,
+			Make: func() (faults.Event, error) { return event, nil },
+		}
+		if i > 0 {
+			p.When = When{After: planned[i-1].Name, Done: true}
+		}
+		planned = append(planned, p)
+	}
+	return planned
 }
 
 // Validate says what is wrong with a trial before anything is sent.
@@ -57,6 +96,34 @@ func (s Spec) Validate() error {
 		return fmt.Errorf("trial %s: neither a number of requests nor events that end it", s.Name)
 	case s.Load.Requests > 0 && len(s.Events) > 0:
 		return fmt.Errorf("trial %s: events end the run, so a number of requests cannot", s.Name)
+	}
+	if err := validateEvents(s.Events); err != nil {
+		return fmt.Errorf("trial %s: %w", s.Name, err)
+	}
+	return nil
+}
+
+// validateEvents makes sure that every event's instant will come.
+func validateEvents(events []Planned) error {
+	byName := map[string]Planned{}
+	for _, event := range events {
+		if _, twice := byName[event.Name]; twice || event.Name == "" {
+			return fmt.Errorf("event %q: it needs a name of its own", event.Name)
+		}
+		byName[event.Name] = event
+	}
+	for _, event := range events {
+		next := event
+		for steps := 0; next.When.After != ""; steps++ {
+			other, exists := byName[next.When.After]
+			if !exists {
+				return fmt.Errorf("event %q waits for %q, which is not planned", next.Name, next.When.After)
+			}
+			if steps > len(events) {
+				return fmt.Errorf("event %q waits for itself", event.Name)
+			}
+			next = other
+		}
 	}
 	return nil
 }
