@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"secondhop/clusters"
+	"secondhop/internal/deploy"
 	"secondhop/internal/envtest"
 	"secondhop/internal/failure"
 	"secondhop/internal/kube"
@@ -83,6 +85,34 @@ func (w world) pod(name, app, node string) {
 	pod.Spec.Containers = []corev1.Container{{Name: "c", Image: "x:1"}}
 	_, err := w.client.Typed.CoreV1().Pods(namespace).Create(w.Context(), pod, metav1.CreateOptions{})
 	must(w.T, err)
+}
+
+// status is what the pod's kubelet says.
+func (w world) status(name string, status corev1.PodStatus) {
+	w.Helper()
+	api := w.client.Typed.CoreV1().Pods(namespace)
+	pod, err := api.Get(w.Context(), name, metav1.GetOptions{})
+	must(w.T, err)
+	pod.Status = status
+	_, err = api.UpdateStatus(w.Context(), pod, metav1.UpdateOptions{})
+	must(w.T, err)
+}
+
+// env is a lab of the workers w1 and w2 with one application.
+func (w world) env(app string, pods map[string]int) Env {
+	cluster := &clusters.Cluster{Nodes: []clusters.Node{{Name: "cp", ControlPlane: true}, {Name: "w1"}, {Name: "w2"}}}
+	return Env{
+		Lab: &deploy.Lab{Client: w.client, Cluster: cluster}, Cluster: cluster,
+		App: &deploy.App{Spec: deploy.AppSpec{Namespace: namespace, Name: app}, Deployments: []string{app}, PodsPerNode: pods},
+	}
+}
+
+// event makes an event of a word, as a scenario does.
+func (w world) event(kind Kind, env Env, with any) Event {
+	w.Helper()
+	event, err := kind.New(env, with)
+	must(w.T, err)
+	return event
 }
 
 func (w world) gone(name string) {
@@ -165,15 +195,27 @@ func testOneByOne(w world) {
 
 func testDelete(w world) {
 	w.pod("victim", "victims", "w1")
-	event := DeletePod(w.client, namespace, "victim", Graceful)
+	w.pod("bystander", "victims", "w2")
+	for _, pod := range []string{"victim", "bystander"} {
+		w.status(pod, corev1.PodStatus{Phase: corev1.PodRunning})
+	}
+	env := w.env("victims", map[string]int{"w1": 1, "w2": 1})
+	event := w.event(podDeleteKind(), env, &PodDelete{Pods: PodChoice{Nodes: []int{1}}, Until: UntilGone})
 	must(w.T, event.Apply(w.Context()))
 	_, err := event.Confirm(shortly(w.T)) // there is no kubelet that ends it
-	wantNotProvoked(w.T, err, "the pod is still there")
+	wantNotProvoked(w.T, err, "the pods are not gone")
 
-	force := DeletePod(w.client, namespace, "victim", Force)
+	force := w.event(podDeleteKind(), env, &PodDelete{Stuck: true, Force: true, Until: UntilGone})
 	must(w.T, force.Apply(w.Context()))
-	if _, err := force.Confirm(shortly(w.T)); err != nil {
-		w.Error(err)
+	outcome, err := force.Confirm(shortly(w.T))
+	must(w.T, err)
+	if outcome.Detail != "1 pods gone" {
+		w.Errorf("outcome %+v", outcome)
 	}
-	wantNotProvoked(w.T, DeletePod(w.client, namespace, "victim", Force).Apply(w.Context()), "there is no such pod")
+	wantNotProvoked(w.T, event.Apply(w.Context()), "there is no such pod")
+	left, err := w.client.Pods(w.Context(), namespace, "app=victims")
+	must(w.T, err)
+	if len(left) != 1 || left[0].Name != "bystander" {
+		w.Errorf("pods left: %v", left)
+	}
 }

@@ -168,3 +168,40 @@ func (o *oneByOne) setStrategy(ctx context.Context, strategy appsv1.DeploymentSt
 	}
 	return nil
 }
+
+// Pacing is how much of a target is replaced at a time.
+type Pacing string
+
+// The paces of a roll-out.
+const (
+	Together Pacing = "together"   // every Deployment at once, each as its strategy says
+	OneByOne Pacing = "one-by-one" // a pod at a time: gone before the next one starts
+)
+
+// Rollout are the parameters of rollout.
+type Rollout struct {
+	Target string `yaml:"target" doc:"what is replaced: app, usher, ingress or the name of a workload"`
+	Pacing Pacing `yaml:"pacing" doc:"together, or one-by-one: each pod is gone before the next one starts"`
+}
+
+// Validate says what is wrong with the parameters.
+func (p Rollout) Validate() error {
+	if p.Pacing != Together && p.Pacing != OneByOne {
+		return fmt.Errorf("pacing %q: want %s or %s", p.Pacing, Together, OneByOne)
+	}
+	return nil
+}
+
+func rolloutKind() Kind {
+	return newKind("rollout", "Replaces every pod of a target, as a restart does.", Rollout{Target: targetApp, Pacing: Together},
+		func(env Env, p Rollout) (Event, error) {
+			t, err := env.target(p.Target)
+			if err != nil {
+				return nil, err
+			}
+			if p.Pacing == OneByOne {
+				return RestartOneByOne(env.Lab.Client, t.namespace, t.workloads[0].Name), nil
+			}
+			return &restart{name: "restart of " + t.name, client: env.Lab.Client, namespace: t.namespace, workloads: t.workloads}, nil
+		})
+}

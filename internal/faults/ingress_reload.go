@@ -90,3 +90,19 @@ func (r *reload) workers(ctx context.Context) (map[string]worker, error) {
 		return worker{pod, stats.Worker}, err
 	}, r.nodes...)
 }
+
+// IngressReload are the parameters of ingress_reload.
+type IngressReload struct {
+	Nodes []int `yaml:"nodes" doc:"numbers of the workers, from 1; none means all"`
+}
+
+func ingressReloadKind() Kind {
+	return newKind("ingress_reload", "Reloads HAProxy on workers, all at once.", IngressReload{},
+		func(env Env, p IngressReload) (Event, error) {
+			nodes, err := env.workerNames(p.Nodes)
+			if err != nil {
+				return nil, err
+			}
+			return Reload(env.Lab.Edges, nodes...), nil
+		})
+}
