@@ -44,7 +44,7 @@ func Plan() []Floor {
 	return []Floor{
 		{Name: "top", Packages: []string{"cmd", "e2e"}, Below: append(slices.Clone(lab), "ground", "measure", "harness", "report", "runner")},
 		{Name: "runner", Packages: []string{"internal/runner"}, Below: append(slices.Clone(lab), "ground", "measure", "harness", "report")},
-		{Name: "harness", Packages: []string{"internal/faults", "internal/deploy", "internal/observe", "internal/edges", "internal/trial"},
+		{Name: "harness", Packages: []string{"internal/faults", "internal/deploy", "internal/observe", "internal/edges", "internal/trial", "internal/checks"},
 			Below: append(slices.Clone(lab), "ground", "measure")},
 		{Name: "report", Packages: []string{"internal/report"}, Below: append(slices.Clone(observed), "measure"), Pure: true},
 		{Name: "measure", Packages: []string{"internal/measure"}, Below: observed, Pure: true},

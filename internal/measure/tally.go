@@ -38,6 +38,8 @@ type Tally struct {
 	Own int64
 	// Classes counts failures by class; successes are not in it.
 	Classes map[string]int64
+	// Failures counts them by what is known of each.
+	Failures map[Failure]int64
 	// Targets counts all requests by the node that they were sent to.
 	Targets map[string]int64
 	// Nodes is answered requests by ingress node, Pods by pod.
@@ -56,7 +58,7 @@ type Tally struct {
 // NewTally is an empty tally.
 func NewTally() *Tally {
 	return &Tally{
-		Classes: map[string]int64{}, Targets: map[string]int64{}, Nodes: map[string]*NodeTally{},
+		Classes: map[string]int64{}, Failures: map[Failure]int64{}, Targets: map[string]int64{}, Nodes: map[string]*NodeTally{},
 		Pods: map[string]int64{}, PodNodes: map[string]string{},
 	}
 }
@@ -80,6 +82,7 @@ func (t *Tally) Add(r loadgen.Record) {
 	if r.Failed() {
 		t.Failed++
 		t.Classes[string(r.Class)]++
+		t.Failures[failureOf(r)]++
 		if own(r.Class) {
 			t.Own++
 		}
