@@ -27,6 +27,7 @@ type maker struct {
 	image images.NodeImage
 	state state
 	*progress
+	furnish func(context.Context, *Cluster) error // may be nil
 	stack   cleanup.Stack
 	cluster *Cluster
 	pods    []cni.Node // as the pod network sees the nodes, in the order of cluster.Nodes

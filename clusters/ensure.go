@@ -27,6 +27,10 @@ type Options struct {
 	// Lock is the lab's lock when the caller has it already. Else Ensure takes it
 	// and gives it back.
 	Lock *Lock
+	// Furnish puts things into a new lab, beside the wait for its readiness: it runs
+	// as soon as the API server answers and the workers are told to join. It is not
+	// called for a lab that is up already.
+	Furnish func(ctx context.Context, cluster *Cluster) error
 	// Recreate makes the lab anew when it is not what is asked for, or broken,
 	// instead of refusing to touch it.
 	Recreate bool
@@ -74,7 +78,7 @@ func Ensure(ctx context.Context, spec Spec, opts Options) (*Cluster, error) {
 			return nil, err
 		}
 	}
-	return makeNew(ctx, spec, progress)
+	return makeNew(ctx, spec, opts.Furnish, progress)
 }
 
 // needRoot refuses early what would fail half-way.
@@ -86,7 +90,7 @@ func needRoot(what string) error {
 }
 
 // makeNew makes a lab where none is.
-func makeNew(ctx context.Context, spec Spec, progress *progress) (*Cluster, error) {
+func makeNew(ctx context.Context, spec Spec, furnish func(context.Context, *Cluster) error, progress *progress) (*Cluster, error) {
 	if err := checkMemory(spec.Workers); err != nil {
 		return nil, err
 	}
@@ -99,7 +103,7 @@ func makeNew(ctx context.Context, spec Spec, progress *progress) (*Cluster, erro
 		return nil, fmt.Errorf("get a node image: %w", err)
 	}
 	progress.say("node image %s (%s)", image.Ref, image.Source)
-	m := &maker{spec: spec, image: image, state: files, progress: progress}
+	m := &maker{spec: spec, image: image, state: files, furnish: furnish, progress: progress}
 	return m.create(ctx)
 }
 

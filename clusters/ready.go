@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"golang.org/x/sync/errgroup"
+
 	"secondhop/clusters/engine"
 	"secondhop/internal/failure"
 	"secondhop/internal/wait"
@@ -78,17 +80,25 @@ func answers(ctx context.Context, client *http.Client, address string) error {
 	return answer.Body.Close()
 }
 
-// awaitReady waits until every node can take pods and the cluster's own parts run.
+// awaitReady waits until every node can take pods and the cluster's own parts run,
+// and has the lab furnished meanwhile.
 func (m *maker) awaitReady(ctx context.Context) error {
 	client, err := m.client()
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, readyLimit)
-	defer cancel()
-	return wait.Until(ctx, "the cluster", poll, func(ctx context.Context) error {
-		return m.waiting(notReady(ctx, client, m.cluster))
+	group, ctx := errgroup.WithContext(ctx)
+	if m.furnish != nil {
+		group.Go(func() error { return m.furnish(ctx, m.cluster) })
+	}
+	group.Go(func() error {
+		ctx, cancel := context.WithTimeout(ctx, readyLimit)
+		defer cancel()
+		return wait.Until(ctx, "the cluster", poll, func(ctx context.Context) error {
+			return m.waiting(notReady(ctx, client, m.cluster))
+		})
 	})
+	return group.Wait()
 }
 
 func (m *maker) client() (kubernetes.Interface, error) { return m.cluster.client() }

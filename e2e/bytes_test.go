@@ -31,7 +31,7 @@ func TestBytes(t *testing.T) {
 		}).
 		Assess("the cut equals the formula", func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			// Half of what saturates the links, so that nothing but the strategy decides.
-			const link, rate, requests = 100 * units.Megabit, 500, 10_000
+			const link, rate, requests = 100 * units.Megabit, 500, 7_500
 			pair := pairOf(ctx, t, app, "formula", link, trial.Load{Rate: rate, Requests: requests, Answer: answer})
 			assert(t, "bytes: 24 KiB answers", lab.CutEqualsFormula(pair)...)
 			require.NoError(t, lab.CutRows("bytes: 24 KiB answers, links at 100 Mb/s", pair))
@@ -41,7 +41,7 @@ func TestBytes(t *testing.T) {
 			const link, utilisation, hopTwoShare = 50 * units.Megabit, 0.76, 0.32
 			load, err := lab.BottleneckLoad(app, answer, link, utilisation, hopTwoShare)
 			require.NoError(t, err)
-			load.Requests = uint64(load.Rate * 25)
+			load.Requests = uint64(load.Rate * 16)
 			pair := pairOf(ctx, t, app, "bottleneck", link, load)
 			assert(t, "bytes: links at three quarters, hop two a third of inbound", lab.FreeCapacityGrows(pair, link, utilisation)...)
 			require.NoError(t, lab.CutRows("bytes: hop two a third of inbound, links at 76 % of 50 Mb/s", pair))

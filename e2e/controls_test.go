@@ -41,7 +41,7 @@ func TestControls(t *testing.T) {
 			app := steady(ctx, t, deploy.AppSpec{Placement: uneven, Agent: deploy.AgentNeverReady})
 			outcome := run(ctx, t, app, trial.Spec{
 				Name: "control-never-ready",
-				Load: trial.Load{Rate: countRate, Requests: 20_000},
+				Load: trial.Load{Rate: countRate, Requests: 12_000},
 			})
 			assertions, err := lab.ControlNeverReady(outcome)
 			require.NoError(t, err)

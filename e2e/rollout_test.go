@@ -43,17 +43,17 @@ func TestRollingUpdates(t *testing.T) {
 		bound  time.Duration // of the p99 during the update; 0 for none
 		settle time.Duration // load after the last pod
 	}{
-		{name: "all pods at once", event: func() faults.Event { return lab.RestartAll(app) }, settle: 25 * time.Second},
-		{name: "one pod at a time", event: func() faults.Event { return lab.RestartOneByOne(app) }, bound: onePodP99, settle: 25 * time.Second},
+		{name: "all pods at once", event: func() faults.Event { return lab.RestartAll(app) }, settle: 20 * time.Second},
+		{name: "one pod at a time", event: func() faults.Event { return lab.RestartOneByOne(app) }, bound: onePodP99, settle: 20 * time.Second},
 		{name: "usher", event: func() faults.Event { return lab.RestartUsher() }, settle: 20 * time.Second},
-		{name: "edge DaemonSet", event: func() faults.Event { return lab.RolloutEdge() }, probe: true, settle: 25 * time.Second},
+		{name: "edge DaemonSet", event: func() faults.Event { return lab.RolloutEdge() }, probe: true, settle: 20 * time.Second},
 	} {
 		features.Assess(update.name, func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			require.NoError(t, lab.Steady(ctx, app))
 			outcome := run(ctx, t, app, trial.Spec{
 				Name:   "rollout-" + slug(update.name),
 				Load:   trial.Load{Rate: timingRate, Probe: update.probe},
-				Before: 10 * time.Second,
+				Before: 6 * time.Second,
 				Events: trial.InTurn(update.event()),
 				After:  update.settle,
 			})
@@ -72,7 +72,7 @@ func TestReloads(t *testing.T) {
 	const name = "HAProxy reloads"
 	environment.Test(t, features.New(name).
 		Assess("0 failed, shares unchanged, regular servers still there", func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-			app := steady(ctx, t, deploy.AppSpec{Placement: uneven})
+			app := steady(ctx, t, deploy.AppSpec{Placement: uneven, MaxUnavailable: 1})
 			outcome := run(ctx, t, app, trial.Spec{
 				Name:   "reload",
 				Load:   trial.Load{Rate: timingRate},

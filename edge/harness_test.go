@@ -193,7 +193,7 @@ func startEdge(t testing.TB, first plan.Snapshot, change func(*Options)) *rig {
 		RunDir: t.TempDir(), Program: program(t), StopLimit: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
 		Process: render.Process{
 			Node: "w1", Bind: ownAddress(t), PlainBind: ownAddress(t), Threads: 1, MaxConn: 500,
-			CloseSpread: 500 * time.Millisecond, HardStopAfter: 5 * time.Second,
+			HardStopAfter: 5 * time.Second,
 		},
 	}
 	if os.Getenv("SECONDHOP_LOG") != "" {

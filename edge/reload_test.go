@@ -142,6 +142,33 @@ func TestReloadUnderLoadLosesNothing(t *testing.T) {
 	}
 }
 
+// A request that reaches the former worker on a connection that was idle during
+// the reload is answered, and told that it was the last one.
+func TestReloadLeavesIdleConnectionsForOneMoreRequest(t *testing.T) {
+	t.Parallel()
+	r := startEdge(t, shop("endpoints", startPods(t, 1), nil), nil)
+	var idle []*client
+	for range 5 {
+		c, err := dial(strings.TrimPrefix(r.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.conn.Close()
+		if response, err := c.do("GET", "/", ""); err != nil || response.Close {
+			t.Fatalf("before the reload: %v, %v", response, err)
+		}
+		idle = append(idle, c)
+	}
+	if err := r.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range idle {
+		if response, err := c.do("GET", "/", ""); err != nil || response.StatusCode != 200 || !response.Close {
+			t.Errorf("idle connection %d after the reload: %v, %v; want an answer that closes it", i, response, err)
+		}
+	}
+}
+
 func TestSlotsClosedByAgent(t *testing.T) {
 	t.Parallel()
 	regs, slots := startPods(t, 2), []*pod{startPod(t, "slot0"), startPod(t, "slot1")}

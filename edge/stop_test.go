@@ -15,6 +15,7 @@ func TestDrainFailsHealthFirstAndServesOn(t *testing.T) {
 	t.Parallel()
 	r := startEdge(t, shop("endpoints", startPods(t, 2), nil), func(o *Options) { o.Drain = 1500 * time.Millisecond })
 	requests := startLoad(t, r.url, "GET", 2, 5*time.Millisecond)
+	r.until("a good health page", func(context.Context) error { return r.health(http.StatusOK) })
 	start := time.Now()
 	r.stop()
 	r.until("a failing health page", func(context.Context) error { return r.health(http.StatusServiceUnavailable) })
@@ -33,6 +34,28 @@ func TestDrainFailsHealthFirstAndServesOn(t *testing.T) {
 	}
 	if _, err := get(r.url); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("after the end: %v, want a refused connection", err)
+	}
+}
+
+func TestDrainEndsConnectionsWithAnAnswer(t *testing.T) {
+	t.Parallel()
+	r := startEdge(t, shop("endpoints", startPods(t, 1), nil), func(o *Options) { o.Drain = time.Second })
+	c, err := dial(strings.TrimPrefix(r.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.conn.Close()
+	r.until("a good health page", func(context.Context) error { return r.health(http.StatusOK) })
+	if response, err := c.do("GET", "/", ""); err != nil || response.Close {
+		t.Fatalf("before the drain: %v, %v; want an open connection", response, err)
+	}
+	r.stop()
+	r.until("a failing health page", func(context.Context) error { return r.health(http.StatusServiceUnavailable) })
+	if response, err := c.do("GET", "/", ""); err != nil || response.StatusCode != 200 || !response.Close {
+		t.Errorf("while draining: %v, %v; want an answer that closes the connection", response, err)
+	}
+	if err := r.end(); err != nil {
+		t.Errorf("Run = %v", err)
 	}
 }
 

@@ -46,7 +46,6 @@ func (o *options) bind(cmd *cobra.Command) {
 	f.IntVar(&o.edge.Process.MaxConn, "maxconn", 8000, "most client connections; less if the limit of open files is lower")
 	f.DurationVar(&o.edge.Drain, "drain", 5*time.Second, "how long to serve on after SIGTERM with a failing health page")
 	f.DurationVar(&o.edge.StopLimit, "stop-limit", 25*time.Second, "how long requests in flight may take after that")
-	f.DurationVar(&o.edge.Process.CloseSpread, "close-spread", 5*time.Second, "time over which a stopping worker closes idle connections")
 	f.DurationVar(&o.edge.Process.HardStopAfter, "hard-stop-after", 2*time.Minute, "how long a replaced worker may live on")
 	f.Var(&o.edge.Addresses, "addresses", "where endpoints' addresses go; runtime-only loses them at a reload, to show that it is noticed")
 	_ = f.MarkHidden("addresses") // fails for a flag that is not there

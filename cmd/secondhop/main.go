@@ -57,7 +57,7 @@ func newRootCommand() *cobra.Command {
 		// one line per command, in the order in which a newcomer meets them
 		newDoctorCommand(),
 		newImageCommand(),
-		newUpCommand(equip),
+		newUpCommand(),
 		newDownCommand(),
 		newStatusCommand(),
 		newLinksCommand(),

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,15 +11,12 @@ import (
 
 	"secondhop/clusters"
 	"secondhop/internal/failure"
+	"secondhop/internal/runner"
 	"secondhop/internal/units"
 )
 
-// deployFunc puts what belongs on every lab into a cluster that is up. It runs
-// under the lab's lock; what it prints goes to the writer.
-type deployFunc func(context.Context, *clusters.Cluster, io.Writer) error
-
-// newUpCommand makes a lab. deploy may be nil: then the cluster stays empty.
-func newUpCommand(deploy deployFunc) *cobra.Command {
+// newUpCommand makes a lab and puts into it what belongs on every lab.
+func newUpCommand() *cobra.Command {
 	spec := clusters.DefaultSpec()
 	var recreate bool
 	cmd := &cobra.Command{
@@ -36,14 +32,17 @@ func newUpCommand(deploy deployFunc) *cobra.Command {
 			}
 			defer func() { err = errors.Join(err, lock.Release()) }()
 			progress := cmd.ErrOrStderr()
-			cluster, err := clusters.Ensure(cmd.Context(), spec, clusters.Options{Progress: progress, Lock: lock, Recreate: recreate})
+			cluster, err := clusters.Ensure(cmd.Context(), spec, clusters.Options{
+				Progress: progress, Lock: lock, Recreate: recreate,
+				Furnish: func(ctx context.Context, cluster *clusters.Cluster) error {
+					return runner.Furnish(ctx, cluster, progress)
+				},
+			})
 			if err != nil {
 				return err
 			}
-			if deploy != nil {
-				if err := deploy(cmd.Context(), cluster, progress); err != nil {
-					return err
-				}
+			if _, _, err := runner.Equip(cmd.Context(), cluster, progress); err != nil {
+				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "lab %s is up: export KUBECONFIG=%s\n", spec.Name, cluster.Kubeconfig)
 			return nil

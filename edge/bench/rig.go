@@ -101,7 +101,7 @@ func (r *rig) configure(paths process.Paths) error {
 	var text bytes.Buffer
 	err := render.Write(&text, render.Config{Routes: routes, Backends: backends, Process: render.Process{
 		Node: "bench", Bind: r.draw, PlainBind: r.plain, StatsSocket: paths.StatsSocket, StateFile: r.in("state"), Threads: 1, MaxConn: 1000,
-		CloseSpread: time.Second, HardStopAfter: time.Second,
+		HardStopAfter: time.Second,
 	}}, render.InText)
 	if err != nil {
 		return err

@@ -25,9 +25,6 @@ type Process struct {
 	StateFile   string
 	Threads     int
 	MaxConn     int // 0 leaves it to HAProxy
-	// CloseSpread is the time over which a stopping worker closes idle
-	// connections: all at once, some clients would lose the race against it.
-	CloseSpread time.Duration
 	// HardStopAfter bounds how long a replaced worker may live on.
 	HardStopAfter time.Duration
 }

@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func process() Process {
 	return Process{
 		Node: "w1", Bind: "127.0.0.1:18080", PlainBind: "127.0.0.1:18081", StatsSocket: "/run/secondhop/haproxy.sock",
-		StateFile: "/run/secondhop/haproxy.state", Threads: 1, MaxConn: 1000, CloseSpread: 5 * time.Second, HardStopAfter: time.Minute,
+		StateFile: "/run/secondhop/haproxy.state", Threads: 1, MaxConn: 1000, HardStopAfter: time.Minute,
 	}
 }
 

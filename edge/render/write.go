@@ -42,7 +42,6 @@ func (w *writer) process(p Process) {
 	if p.MaxConn > 0 {
 		w.line("maxconn %d", p.MaxConn)
 	}
-	w.line("close-spread-time %s", milliseconds(p.CloseSpread))
 	w.line("hard-stop-after %s", milliseconds(p.HardStopAfter))
 	w.section("defaults")
 	w.line("mode http")
@@ -50,7 +49,12 @@ func (w *writer) process(p Process) {
 	w.line("timeout client 30s")
 	w.line("timeout server 10s")
 	w.line("timeout http-request 10s")
-	w.line("timeout http-keep-alive 30s")
+	// Less than a stopping edge waits, since idle clients hold up its end.
+	w.line("timeout http-keep-alive 20s")
+	// A replaced worker closes an idle connection after its next answer and not at
+	// once: a request that is on its way just then would be lost. With
+	// close-spread-time the option has no effect (seen with 2.6 and 3.0).
+	w.line("option idle-close-on-response")
 	w.line("load-server-state-from-file global")
 }
 
@@ -61,6 +65,9 @@ func (w *writer) frontend(name, bind string, c Config, backend func(Route) strin
 	w.line("monitor fail if { nbsrv(%s) lt 1 }", HealthBackend)
 	w.line("http-after-response set-header X-Ingress-Node %s", quote(strings.ReplaceAll(c.Process.Node, "%", "%%")))
 	w.line("http-response set-header X-Server %%[srv_name]")
+	// While the health page fails, connections end with the answer to their request,
+	// so that none is left when the edge stops.
+	w.line("http-after-response set-header Connection close if { nbsrv(%s) lt 1 }", HealthBackend)
 	for _, route := range c.Routes {
 		w.route(backend(route), route)
 	}

@@ -55,6 +55,7 @@ func New(cluster *clusters.Cluster, images Images) (*Lab, error) {
 type Options struct {
 	UsherArgs []string  // more arguments for usher, such as a fault for a negative control
 	EdgeArgs  []string  // more arguments for the edge
+	AtOnce    bool      // replaces all edges at the same time; requests under way are lost
 	Progress  io.Writer // one line per step; nil for none
 }
 
@@ -62,11 +63,10 @@ type Options struct {
 // runs and every worker's ingress answers. Installing what is there already
 // changes nothing and takes no more than the checks.
 func (l *Lab) Install(ctx context.Context, opts Options) error {
-	say := progressTo(opts.Progress)
-	say("applying usher and the edge")
-	if err := l.applyParts(ctx, opts); err != nil {
-		return fmt.Errorf("install the lab's parts: %w", err)
+	if err := l.Apply(ctx, opts); err != nil {
+		return err
 	}
+	say := progressTo(opts.Progress)
 	say("waiting for usher and %d ingresses", len(l.Cluster.Workers()))
 	group, waiting := errgroup.WithContext(ctx)
 	for _, part := range []kube.Workload{{Kind: kube.Deployment, Name: "usher"}, {Kind: kube.DaemonSet, Name: "edge"}} {
@@ -78,11 +78,14 @@ func (l *Lab) Install(ctx context.Context, opts Options) error {
 	return l.WaitIngress(ctx)
 }
 
-func (l *Lab) applyParts(ctx context.Context, opts Options) error {
+// Apply applies what Install does, and does not wait.
+func (l *Lab) Apply(ctx context.Context, opts Options) error {
+	progressTo(opts.Progress)("applying usher and the edge")
 	edge := manifests.Edge{
 		Namespace: manifests.LabNamespace, Image: l.Images.Edge, Class: IngressClass, Args: opts.EdgeArgs,
 	}
 	edge.Hash = hashOf(edge)
+	edge.AtOnce = opts.AtOnce // how pods are replaced does not make others of them
 	usher := manifests.Usher{Namespace: manifests.LabNamespace, Image: l.Images.Usher, Args: opts.UsherArgs}
 	for _, render := range []func() ([]byte, error){
 		func() ([]byte, error) { return manifests.Namespace(manifests.LabNamespace) },
@@ -90,7 +93,7 @@ func (l *Lab) applyParts(ctx context.Context, opts Options) error {
 		edge.Render,
 	} {
 		if err := l.apply(ctx, render); err != nil {
-			return err
+			return fmt.Errorf("install the lab's parts: %w", err)
 		}
 	}
 	return nil

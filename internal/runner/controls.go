@@ -10,9 +10,11 @@ import (
 )
 
 // Reinstall installs usher and the edge with other options, for a control that
-// needs them broken, or without any, to put them right again.
+// needs them broken, or without any, to put them right again. Nothing may be sent
+// meanwhile.
 func (l *Lab) Reinstall(ctx context.Context, options deploy.Options) error {
-	options.Progress = l.progress
+	options.Progress, options.AtOnce = l.progress, true
+	l.deployed = nil
 	return l.Parts.Install(ctx, options)
 }
 

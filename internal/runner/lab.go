@@ -39,7 +39,9 @@ type Lab struct {
 	Family  measure.Family
 	Dir     string // of the artifacts, absolute
 
-	loadgen  string // image in the local engine
+	asked    deploy.AppSpec // of the application that is deployed
+	deployed *deploy.App    // nil if there is none, or not just as asked for
+	loadgen  string         // image in the local engine
 	cleanup  cleanup.Stack
 	progress io.Writer
 }
@@ -91,7 +93,10 @@ func (l *Lab) provision(ctx context.Context, options Options) error {
 	}
 	l.cleanup.Push("lock of the lab", func(context.Context) error { return lock.Release() })
 	started := time.Now()
-	l.Cluster, err = clusters.Ensure(ctx, options.Spec, clusters.Options{Lock: lock, Progress: l.progress, Recreate: true})
+	l.Cluster, err = clusters.Ensure(ctx, options.Spec, clusters.Options{
+		Lock: lock, Progress: l.progress, Recreate: true,
+		Furnish: func(ctx context.Context, cluster *clusters.Cluster) error { return Furnish(ctx, cluster, l.progress) },
+	})
 	if err != nil {
 		return err
 	}

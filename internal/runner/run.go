@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"time"
 
 	"secondhop/clusters"
@@ -20,17 +21,23 @@ import (
 	"secondhop/loadgen"
 )
 
-// Deploy removes the application of the last scenario, puts the given one into the
-// lab and waits until it is steady: every slot and every server as it will stay.
+// Deploy puts the given application into the lab, in place of the last one, and
+// waits until it is steady: every slot and every server as it will stay. The
+// application of the last call stays if it is the same and the parts around it are.
 func (l *Lab) Deploy(ctx context.Context, spec deploy.AppSpec) (*deploy.App, error) {
 	started := time.Now()
-	app, err := l.Parts.DeployApp(ctx, spec)
-	if err != nil {
+	if l.deployed == nil || !reflect.DeepEqual(l.asked, spec) {
+		l.deployed = nil
+		app, err := l.Parts.DeployApp(ctx, spec)
+		if err != nil {
+			return nil, err
+		}
+		l.deployed, l.asked = app, spec
+	}
+	if err := l.Steady(ctx, l.deployed); err != nil {
 		return nil, err
 	}
-	if err := l.Steady(ctx, app); err != nil {
-		return nil, err
-	}
+	app := l.deployed
 	l.say("%s on %s is steady after %s", app.Spec.Policy, PlacementName(spec.Placement), time.Since(started).Round(time.Second))
 	return app, nil
 }
