@@ -2,11 +2,10 @@ package deploy
 
 import (
 	"fmt"
-	"math"
+	"slices"
 	"time"
 
-	"secondhop/fixtures/manifests"
-	"secondhop/internal/failure"
+	"secondhop/internal/kube"
 )
 
 // Policy is how the edge chooses a pod.
@@ -17,20 +16,6 @@ const (
 	PolicySlots     Policy = "slots"      // the draw over node-local slots, then spill-over
 	PolicyEndpoints Policy = "endpoints"  // all ready pods alike
 	PolicyClusterIP Policy = "cluster-ip" // left to kube-proxy
-)
-
-// StopMode is what the application does on SIGTERM.
-type StopMode string
-
-// AgentMode is what the application's agent says.
-type AgentMode string
-
-// The application's modes; the negative controls use those that are not the default.
-const (
-	StopGraceful    StopMode  = "graceful"
-	StopExit        StopMode  = "exit" // ends at once, cutting what it serves
-	AgentNormal     AgentMode = "normal"
-	AgentNeverReady AgentMode = "never-ready"
 )
 
 // DefaultSlots is the number of slots of an application.
@@ -47,21 +32,27 @@ const stopMargin = 15 * time.Second
 // AppSpec describes one deployment of the application. Zero fields take the
 // defaults named at each.
 type AppSpec struct {
-	Namespace string // "app"
-	Name      string // "my-app"
-	Host      string // "<name>.example"
+	Namespace string            // "app"
+	Name      string            // "my-app"
+	Host      string            // "<name>.example"
+	Kind      kube.WorkloadKind // Deployment
 	// Placement is the number of pods on each worker, in the order of the cluster's workers;
-	// workers beyond its end have none.
+	// workers beyond its end have none. Each worker has a workload of its own.
 	Placement []int
-	Policy    Policy // PolicySlots
-	Slots     int    // DefaultSlots; used with PolicySlots only
+	// Replicas, instead of a placement, is the number of pods of one workload that the
+	// scheduler puts where it likes. A DaemonSet needs neither: it has a pod on every worker.
+	Replicas int
+	Policy   Policy // PolicySlots
+	Slots    int    // DefaultSlots; used with PolicySlots only
 
 	Grace      time.Duration // DefaultGrace; negative for none
 	StartDelay time.Duration
 	Stop       StopMode  // StopGraceful
 	Agent      AgentMode // AgentNormal
+	Behaviour
 
-	// MaxSurge and MaxUnavailable are those of every Deployment; both 0 means 1 and 0.
+	// MaxSurge and MaxUnavailable are those of every workload; both 0 means 1 and 0.
+	// A StatefulSet replaces one pod at a time, whatever they are.
 	MaxSurge, MaxUnavailable int
 	CPURequest               string // "50m"
 	// RedispatchOff makes the edge neither retry nor redispatch (negative control).
@@ -70,22 +61,33 @@ type AppSpec struct {
 
 // App is an application that was deployed.
 type App struct {
-	Spec        AppSpec
-	Deployments []string       // one per worker that has pods
-	PodsPerNode map[string]int // every worker, those without pods too
+	Spec      AppSpec
+	Workloads []kube.Workload // one per worker that has pods, or one for all
+	// PodsPerNode has every worker, those without pods too. Where the scheduler
+	// chooses, WaitSteady fills it in.
+	PodsPerNode map[string]int
 }
+
+// Has says that a workload is one of the application's.
+func (a *App) Has(workload kube.Workload) bool { return slices.Contains(a.Workloads, workload) }
 
 // Selector selects the application's pods.
 func (a *App) Selector() string { return "app=" + a.Spec.Name }
 
 // Pods is the number of pods asked for.
 func (a *App) Pods() int {
+	if a.scheduled() {
+		return a.Spec.Replicas
+	}
 	total := 0
 	for _, k := range a.PodsPerNode {
 		total += k
 	}
 	return total
 }
+
+// scheduled says that the scheduler chooses where pods run.
+func (a *App) scheduled() bool { return a.Spec.Replicas > 0 }
 
 // SlotServices are the names of the application's slot Services, slot 0 first;
 // none without slots.
@@ -127,6 +129,7 @@ func (s AppSpec) withDefaults() AppSpec {
 	defaultTo(&s.Namespace, "app")
 	defaultTo(&s.Name, "my-app")
 	defaultTo(&s.Host, s.Name+".example")
+	defaultTo(&s.Kind, kube.Deployment)
 	defaultTo(&s.Policy, PolicySlots)
 	defaultTo(&s.Slots, DefaultSlots)
 	defaultTo(&s.Grace, DefaultGrace)
@@ -145,56 +148,4 @@ func defaultTo[T comparable](field *T, value T) {
 	if *field == none {
 		*field = value
 	}
-}
-
-func (s AppSpec) validate(workers int) error {
-	if len(s.Placement) > workers {
-		return failure.Inputf("placement %v names %d workers, the lab has %d", s.Placement, len(s.Placement), workers)
-	}
-	total := 0
-	for _, k := range s.Placement {
-		if k < 0 {
-			return failure.Inputf("placement %v: a number of pods cannot be negative", s.Placement)
-		}
-		total += k
-	}
-	if total == 0 {
-		return failure.Inputf("placement %v: the application needs a pod somewhere", s.Placement)
-	}
-	return nil
-}
-
-// plan turns a spec with its defaults filled in into what is applied and what is
-// awaited.
-func (s AppSpec) plan(workers []string, image string) (*App, manifests.App) {
-	app := &App{Spec: s, PodsPerNode: map[string]int{}}
-	values := manifests.App{
-		Namespace: s.Namespace, Name: s.Name, Host: s.Host, Image: image,
-		Class: IngressClass, Policy: string(s.Policy), RedispatchOff: s.RedispatchOff,
-		MaxSurge: s.MaxSurge, MaxUnavailable: s.MaxUnavailable, CPURequest: s.CPURequest,
-		TerminationSeconds: int(math.Ceil((s.Grace + stopMargin).Seconds())),
-		Env: []manifests.EnvVar{
-			{Name: "GRACE", Value: s.Grace.String()},
-			{Name: "START_DELAY", Value: s.StartDelay.String()},
-			{Name: "STOP", Value: string(s.Stop)},
-			{Name: "AGENT", Value: string(s.Agent)},
-		},
-	}
-	if s.Policy == PolicySlots {
-		values.Slots = s.Slots
-	}
-	for i, worker := range workers {
-		pods := 0
-		if i < len(s.Placement) {
-			pods = s.Placement[i]
-		}
-		app.PodsPerNode[worker] = pods
-		if pods > 0 {
-			name := fmt.Sprintf("%s-%d", s.Name, i+1)
-			app.Deployments = append(app.Deployments, name)
-			values.Deployments = append(values.Deployments,
-				manifests.AppDeployment{Name: name, Node: worker, Replicas: pods})
-		}
-	}
-	return app, values
 }

@@ -75,6 +75,9 @@ func (l *Lab) deleteAll(ctx context.Context, namespace string) error {
 	}
 	failures = append(failures,
 		typed.AppsV1().Deployments(namespace).DeleteCollection(ctx, leavePods, list),
+		typed.AppsV1().StatefulSets(namespace).DeleteCollection(ctx, leavePods, list),
+		typed.AppsV1().DaemonSets(namespace).DeleteCollection(ctx, leavePods, list),
+		typed.BatchV1().Jobs(namespace).DeleteCollection(ctx, leavePods, list),
 		typed.AppsV1().ReplicaSets(namespace).DeleteCollection(ctx, leavePods, list),
 		typed.CoreV1().Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &grace}, list))
 	return errors.Join(failures...)
@@ -87,11 +90,7 @@ func (l *Lab) leftIn(ctx context.Context, namespace string) error {
 	if err != nil {
 		return err
 	}
-	deployments, err := l.Client.Typed.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{LabelSelector: ours})
-	if err != nil {
-		return err
-	}
-	sets, err := l.Client.Typed.AppsV1().ReplicaSets(namespace).List(ctx, metav1.ListOptions{LabelSelector: ours})
+	workloads, err := l.workloadsIn(ctx, namespace)
 	if err != nil {
 		return err
 	}
@@ -100,9 +99,35 @@ func (l *Lab) leftIn(ctx context.Context, namespace string) error {
 	if err != nil {
 		return err
 	}
-	if len(pods)+len(deployments.Items)+len(sets.Items)+len(services.Items) > 0 {
-		return fmt.Errorf("%d pods, %d Deployments, %d ReplicaSets and %d slot Services are left",
-			len(pods), len(deployments.Items), len(sets.Items), len(services.Items))
+	if len(pods)+workloads+len(services.Items) > 0 {
+		return fmt.Errorf("%d pods, %d workloads and %d slot Services are left", len(pods), workloads, len(services.Items))
 	}
 	return nil
+}
+
+// workloadsIn counts what keeps pods running.
+func (l *Lab) workloadsIn(ctx context.Context, namespace string) (int, error) {
+	list := metav1.ListOptions{LabelSelector: ours}
+	apps, batch := l.Client.Typed.AppsV1(), l.Client.Typed.BatchV1()
+	deployments, err := apps.Deployments(namespace).List(ctx, list)
+	if err != nil {
+		return 0, err
+	}
+	replicaSets, err := apps.ReplicaSets(namespace).List(ctx, list)
+	if err != nil {
+		return 0, err
+	}
+	statefulSets, err := apps.StatefulSets(namespace).List(ctx, list)
+	if err != nil {
+		return 0, err
+	}
+	daemonSets, err := apps.DaemonSets(namespace).List(ctx, list)
+	if err != nil {
+		return 0, err
+	}
+	jobs, err := batch.Jobs(namespace).List(ctx, list)
+	if err != nil {
+		return 0, err
+	}
+	return len(deployments.Items) + len(replicaSets.Items) + len(statefulSets.Items) + len(daemonSets.Items) + len(jobs.Items), nil
 }

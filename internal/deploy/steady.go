@@ -15,7 +15,6 @@ import (
 
 	"secondhop/edge/haproxy"
 	"secondhop/internal/edges"
-	"secondhop/internal/kube"
 	"secondhop/internal/wait"
 )
 
@@ -45,10 +44,8 @@ func (l *Lab) WaitSteady(ctx context.Context, app *App) error {
 
 func (l *Lab) waitPods(ctx context.Context, app *App) error {
 	group, waiting := errgroup.WithContext(ctx)
-	for _, name := range app.Deployments {
-		group.Go(func() error {
-			return l.Client.WaitRollout(waiting, app.Spec.Namespace, kube.Workload{Kind: kube.Deployment, Name: name})
-		})
+	for _, workload := range app.Workloads {
+		group.Go(func() error { return l.Client.WaitRollout(waiting, app.Spec.Namespace, workload) })
 	}
 	if err := group.Wait(); err != nil {
 		return err
@@ -56,13 +53,27 @@ func (l *Lab) waitPods(ctx context.Context, app *App) error {
 	// A pod of another generation of the application, of a worker that has none
 	// now, would take part unnoticed.
 	subject := fmt.Sprintf("%d pods of %s/%s in all", app.Pods(), app.Spec.Namespace, app.Spec.Name)
-	return wait.Until(ctx, subject, removePeriod, func(ctx context.Context) error {
+	pods, err := wait.For(ctx, subject, removePeriod, func(ctx context.Context) ([]corev1.Pod, error) {
 		pods, err := l.Client.Pods(ctx, app.Spec.Namespace, app.Selector())
 		if err == nil && len(pods) != app.Pods() {
 			err = fmt.Errorf("%d exist", len(pods))
 		}
-		return err
+		return pods, err
 	})
+	if err == nil && app.scheduled() {
+		app.locate(pods)
+	}
+	return err
+}
+
+// locate counts the pods of each worker.
+func (a *App) locate(pods []corev1.Pod) {
+	for worker := range a.PodsPerNode {
+		a.PodsPerNode[worker] = 0
+	}
+	for _, pod := range pods {
+		a.PodsPerNode[pod.Spec.NodeName]++
+	}
 }
 
 func (l *Lab) waitSlotServices(ctx context.Context, app *App) error {
@@ -155,10 +166,10 @@ func (a *App) missingOn(node string, servers []haproxy.ServerStat) string {
 	return strings.Join(lacks, " and ")
 }
 
-// slotsOn is how many slots of a node must be open. A pod whose agent is never
-// ready holds a slot that stays shut.
+// slotsOn is how many slots of a node must be open. A pod with an odd agent holds a
+// slot that stays shut.
 func (a *App) slotsOn(node string) int {
-	if a.Spec.Policy != PolicySlots || a.Spec.Agent == AgentNeverReady {
+	if a.Spec.Policy != PolicySlots || !a.Spec.Agent.opensSlots() {
 		return 0
 	}
 	return min(a.PodsPerNode[node], a.Spec.Slots)

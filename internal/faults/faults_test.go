@@ -50,6 +50,8 @@ func newWorld(t *testing.T) world {
 	return world{t, client}
 }
 
+func deployment(name string) kube.Workload { return kube.Workload{Kind: kube.Deployment, Name: name} }
+
 func (w world) deployment(name string) {
 	w.Helper()
 	labels := map[string]string{"app": name}
@@ -80,7 +82,7 @@ func (w world) settle(name string) {
 
 func (w world) pod(name, app, node string) {
 	w.Helper()
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": app}}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": app, "secondhop.io/worker": node}}}
 	pod.Spec.NodeName = node
 	pod.Spec.Containers = []corev1.Container{{Name: "c", Image: "x:1"}}
 	_, err := w.client.Typed.CoreV1().Pods(namespace).Create(w.Context(), pod, metav1.CreateOptions{})
@@ -103,7 +105,7 @@ func (w world) env(app string, pods map[string]int) Env {
 	cluster := &clusters.Cluster{Nodes: []clusters.Node{{Name: "cp", ControlPlane: true}, {Name: "w1"}, {Name: "w2"}}}
 	return Env{
 		Lab: &deploy.Lab{Client: w.client, Cluster: cluster}, Cluster: cluster,
-		App: &deploy.App{Spec: deploy.AppSpec{Namespace: namespace, Name: app}, Deployments: []string{app}, PodsPerNode: pods},
+		App: &deploy.App{Spec: deploy.AppSpec{Namespace: namespace, Name: app}, Workloads: []kube.Workload{deployment(app)}, PodsPerNode: pods},
 	}
 }
 
@@ -143,7 +145,7 @@ func TestEventsOnAnAPIServer(t *testing.T) {
 func testRestart(w world) {
 	w.deployment("web")
 	w.pod("web-1", "web", "w1")
-	event := RestartAll(w.client, namespace, "web")
+	event := RestartAll(w.client, namespace, deployment("web"))
 	must(w.T, event.Apply(w.Context()))
 	if _, err := event.Confirm(shortly(w.T)); err == nil || !strings.Contains(err.Error(), "did not come to its end") {
 		w.Errorf("a restart that nobody carries out: %v", err)
@@ -163,11 +165,11 @@ func testRestart(w world) {
 
 func testRestartOfNothing(w world) {
 	w.deployment("empty")
-	event := RestartAll(w.client, namespace, "empty")
+	event := RestartAll(w.client, namespace, deployment("empty"))
 	must(w.T, event.Apply(w.Context()))
 	_, err := event.Confirm(shortly(w.T))
 	wantNotProvoked(w.T, err, "there was no pod to restart")
-	if err := RestartAll(w.client, namespace, "missing").Apply(w.Context()); err == nil || !strings.Contains(err.Error(), "missing") {
+	if err := RestartAll(w.client, namespace, deployment("missing")).Apply(w.Context()); err == nil || !strings.Contains(err.Error(), "missing") {
 		w.Errorf("restart of a Deployment that is not there: %v", err)
 	}
 }
@@ -181,7 +183,7 @@ func testOneByOne(w world) {
 		r := d.Spec.Strategy.RollingUpdate
 		return r.MaxSurge.String() + " " + r.MaxUnavailable.String()
 	}
-	event := RestartOneByOne(w.client, namespace, "slow")
+	event := RestartOneByOne(w.client, namespace, deployment("slow"))
 	must(w.T, event.Undo(w.Context())) // before Apply it has nothing to do
 	must(w.T, event.Apply(w.Context()))
 	if got := strategy(); got != "0 1" {

@@ -33,9 +33,26 @@ type Env struct {
 // Kinds are all words, in the order of their names.
 func Kinds() []Kind {
 	return []Kind{
+		agentSetKind(),
+		appSetKind(),
+		dnsSetKind(),
+		ingressPatchKind(),
+		ingressRecreateKind(),
 		ingressReloadKind(),
+		jobRunKind(),
+		labelWriteKind(),
+		operatorCrashKind(),
+		operatorDuplicateKind(),
+		operatorPauseKind(),
 		podDeleteKind(),
+		podFailKind(),
+		podKillKind(),
+		podReadinessKind(),
 		rolloutKind(),
+		scaleKind(),
+		servicePatchKind(),
+		serviceRecreateKind(),
+		watchDelayKind(),
 	}
 }
 

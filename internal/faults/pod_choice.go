@@ -13,8 +13,10 @@ import (
 	"secondhop/internal/kube"
 )
 
-// slotLabel is the label that usher gives to pods.
-const slotLabel = "eqtv.io/local-slot"
+const (
+	slotLabel    = "eqtv.io/local-slot" // that usher gives to pods
+	appContainer = "app"
+)
 
 // PodChoice says which pods an event is about: live ones of a workload that meet
 // everything that is set.
@@ -40,6 +42,8 @@ type chosen struct {
 	nodes  []string
 	choice PodChoice
 	stuck  bool // Terminating pods instead of live ones
+	// run runs a program in a pod's container and returns what it printed.
+	run func(ctx context.Context, pod string, argv ...string) (string, error)
 }
 
 // choose prepares a choice; the pods are looked up when the event happens.
@@ -55,7 +59,10 @@ func (e Env) choose(c PodChoice) (*chosen, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &chosen{client: e.Lab.Client, app: app, nodes: nodes, choice: c}, nil
+	run := func(ctx context.Context, pod string, argv ...string) (string, error) {
+		return e.Lab.Client.Output(ctx, app.Spec.Namespace, pod, appContainer, argv...)
+	}
+	return &chosen{client: e.Lab.Client, app: app, nodes: nodes, choice: c, run: run}, nil
 }
 
 // String names the choice: "pods of my-app on w1 in slot 2".
@@ -73,9 +80,10 @@ func (c *chosen) String() string {
 	return text
 }
 
-// all are all pods of the workload, chosen or not.
+// all are all pods of the workload, chosen or not. A job may have pods with the
+// application's label; the other one only its own pods have.
 func (c *chosen) all(ctx context.Context) ([]corev1.Pod, error) {
-	return c.client.Pods(ctx, c.app.Spec.Namespace, c.app.Selector())
+	return c.client.Pods(ctx, c.app.Spec.Namespace, c.app.Selector()+",secondhop.io/worker")
 }
 
 // some are the chosen pods of now; that there are none is an event without effect.

@@ -17,6 +17,10 @@ const (
 	targetIngress = "ingress"
 )
 
+func usherWorkload() kube.Workload { return kube.Workload{Kind: kube.Deployment, Name: "usher"} }
+
+func edgeWorkload() kube.Workload { return kube.Workload{Kind: kube.DaemonSet, Name: "edge"} }
+
 // target is what an event is done to: workloads of one namespace.
 type target struct {
 	name      string
@@ -28,19 +32,15 @@ type target struct {
 func (e Env) target(name string) (target, error) {
 	switch name {
 	case targetUsher:
-		return target{name, manifests.LabNamespace, []kube.Workload{{Kind: kube.Deployment, Name: "usher"}}}, nil
+		return target{name, manifests.LabNamespace, []kube.Workload{usherWorkload()}}, nil
 	case targetIngress:
-		return target{name, manifests.LabNamespace, []kube.Workload{{Kind: kube.DaemonSet, Name: "edge"}}}, nil
+		return target{name, manifests.LabNamespace, []kube.Workload{edgeWorkload()}}, nil
 	}
 	app, err := e.app(name)
 	if err != nil {
 		return target{}, err
 	}
-	t := target{name: app.Spec.Name, namespace: app.Spec.Namespace}
-	for _, deployment := range app.Deployments {
-		t.workloads = append(t.workloads, kube.Workload{Kind: kube.Deployment, Name: deployment})
-	}
-	return t, nil
+	return target{app.Spec.Name, app.Spec.Namespace, app.Workloads}, nil
 }
 
 // app finds a workload of the scenario; "" and "app" are the one with the traffic.

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
 
@@ -16,23 +14,6 @@ import (
 // pollPeriod is how often a wait asks the API server; a query costs it about a
 // millisecond.
 const pollPeriod = 250 * time.Millisecond
-
-// Workload names something that keeps pods running.
-type Workload struct {
-	Kind WorkloadKind
-	Name string
-}
-
-// WorkloadKind is the kind of a Workload.
-type WorkloadKind string
-
-// The kinds that the lab uses.
-const (
-	Deployment WorkloadKind = "Deployment"
-	DaemonSet  WorkloadKind = "DaemonSet"
-)
-
-func (w Workload) String() string { return string(w.Kind) + " " + w.Name }
 
 // progress is a workload's state of roll-out, the same for all kinds.
 type progress struct {
@@ -87,62 +68,6 @@ func (p progress) miss() error {
 	return nil
 }
 
-func (c *Client) progress(ctx context.Context, namespace string, workload Workload) (progress, error) {
-	switch workload.Kind {
-	case Deployment:
-		d, err := c.Typed.AppsV1().Deployments(namespace).Get(ctx, workload.Name, metav1.GetOptions{})
-		if err != nil {
-			return progress{}, err
-		}
-		return deploymentProgress(d), nil
-	case DaemonSet:
-		d, err := c.Typed.AppsV1().DaemonSets(namespace).Get(ctx, workload.Name, metav1.GetOptions{})
-		if err != nil {
-			return progress{}, err
-		}
-		return daemonSetProgress(d), nil
-	}
-	return progress{}, fmt.Errorf("no roll-out is known for %s", workload)
-}
-
-func deploymentProgress(d *appsv1.Deployment) progress {
-	desired := int32(1)
-	if d.Spec.Replicas != nil {
-		desired = *d.Spec.Replicas
-	}
-	return progress{
-		selector: metav1.FormatLabelSelector(d.Spec.Selector),
-		observed: d.Status.ObservedGeneration >= d.Generation,
-		desired:  desired,
-		updated:  d.Status.UpdatedReplicas,
-		ready:    d.Status.AvailableReplicas,
-		present:  d.Status.Replicas,
-	}
-}
-
-// daemonSetProgress: a DaemonSet that nobody has counted yet wants 0 pods, as does
-// one that no node matches; neither is what the lab waits for.
-func daemonSetProgress(d *appsv1.DaemonSet) progress {
-	return progress{
-		selector:  metav1.FormatLabelSelector(d.Spec.Selector),
-		observed:  d.Status.ObservedGeneration >= d.Generation,
-		mustExist: true,
-		desired:   d.Status.DesiredNumberScheduled,
-		updated:   d.Status.UpdatedNumberScheduled,
-		ready:     d.Status.NumberAvailable,
-		present:   d.Status.CurrentNumberScheduled,
-	}
-}
-
-// WorkloadPods lists the pods of a workload, Terminating ones included.
-func (c *Client) WorkloadPods(ctx context.Context, namespace string, workload Workload) ([]corev1.Pod, error) {
-	state, err := c.progress(ctx, namespace, workload)
-	if err != nil {
-		return nil, fmt.Errorf("pods of %s in %s: %w", workload, namespace, err)
-	}
-	return c.Pods(ctx, namespace, state.selector)
-}
-
 // restartAnnotation is the one that kubectl writes, so that its users recognise it.
 const restartAnnotation = "kubectl.kubernetes.io/restartedAt"
 
@@ -174,6 +99,14 @@ func (c *Client) stamp(ctx context.Context, namespace string, workload Workload,
 		}
 		metav1.SetMetaDataAnnotation(&d.Spec.Template.ObjectMeta, restartAnnotation, stamp)
 		_, err = apps.DaemonSets(namespace).Update(ctx, d, metav1.UpdateOptions{})
+		return err
+	case StatefulSet:
+		d, err := apps.StatefulSets(namespace).Get(ctx, workload.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		metav1.SetMetaDataAnnotation(&d.Spec.Template.ObjectMeta, restartAnnotation, stamp)
+		_, err = apps.StatefulSets(namespace).Update(ctx, d, metav1.UpdateOptions{})
 		return err
 	}
 	return fmt.Errorf("cannot restart a %s", workload.Kind)

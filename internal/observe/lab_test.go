@@ -81,8 +81,8 @@ func TestLab(t *testing.T) {
 	t.Logf("facts %+v, %v", facts, err)
 
 	for _, event := range []faults.Event{
-		faults.RestartOneByOne(lab.Client, "app", app.Deployments[0]),
-		faults.RestartAll(lab.Client, "app", app.Deployments...),
+		faults.RestartOneByOne(lab.Client, "app", app.Workloads[0]),
+		faults.RestartAll(lab.Client, "app", app.Workloads...),
 		faults.RestartUsher(lab.Client, manifests.LabNamespace),
 		faults.Reload(lab.Edges),
 		faults.RolloutEdge(lab.Client, manifests.LabNamespace),

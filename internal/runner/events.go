@@ -9,14 +9,14 @@ import (
 	"secondhop/internal/faults"
 )
 
-// RestartAll restarts every Deployment of the application at once.
+// RestartAll restarts every workload of the application at once.
 func (l *Lab) RestartAll(app *deploy.App) faults.Event {
-	return faults.RestartAll(l.Parts.Client, app.Spec.Namespace, app.Deployments...)
+	return faults.RestartAll(l.Parts.Client, app.Spec.Namespace, app.Workloads...)
 }
 
-// RestartOneByOne restarts the application's first Deployment, a pod at a time.
+// RestartOneByOne restarts the application's first workload, a pod at a time.
 func (l *Lab) RestartOneByOne(app *deploy.App) faults.Event {
-	return faults.RestartOneByOne(l.Parts.Client, app.Spec.Namespace, app.Deployments[0])
+	return faults.RestartOneByOne(l.Parts.Client, app.Spec.Namespace, app.Workloads[0])
 }
 
 // RestartUsher restarts the operator.

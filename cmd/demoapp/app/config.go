@@ -1,6 +1,6 @@
 // Package app is the application that the lab balances traffic over: it answers
-// bytes, says which pod and node it is, and starts and stops well or badly, as
-// its environment tells it.
+// bytes, says which pod and node it is, and starts, serves and stops well or
+// badly, as its environment tells it and as it is told while it runs.
 package app
 
 import (
@@ -12,26 +12,19 @@ import (
 	"secondhop/agent"
 )
 
-// Ways to stop and to answer polls.
-const (
-	StopGraceful = "graceful"
-	StopExit     = "exit"
-
-	AgentNormal     = "normal"
-	AgentNeverReady = "never-ready"
-)
-
 // Config is what the environment says. The variable is named at each field.
 type Config struct {
-	Port       int           // PORT, 8080: requests, /readyz and /count
+	Port       int           // PORT, 8080: requests, /readyz, /count, /posts and /duplicates
 	AgentPort  int           // AGENT_PORT, 8081: the agent's line
 	SinkPort   int           // SINK_PORT, 0 for none: swallows what is sent to it
 	Grace      time.Duration // GRACE, 6s: serving time after SIGTERM
 	StartDelay time.Duration // START_DELAY, 0s: not ready for so long
-	Stop       string        // STOP, graceful; exit ends the process at SIGTERM
-	Agent      string        // AGENT, normal; never-ready answers 0% for ever
-	Pod        string        // POD_NAME, sent as X-Pod
-	Node       string        // NODE_NAME, sent as X-Node
+	// ServeBeforeReady (SERVE_BEFORE_READY, false) opens the port at once and
+	// answers 503 until the start delay is over; without it nothing listens before.
+	ServeBeforeReady bool
+	Pod              string // POD_NAME, sent as X-Pod
+	Node             string // NODE_NAME, sent as X-Node
+	Settings         Settings
 }
 
 // ConfigFrom reads the configuration through getenv; an unset variable means its
@@ -39,15 +32,15 @@ type Config struct {
 func ConfigFrom(getenv func(string) string) (Config, error) {
 	env := reader{getenv: getenv}
 	c := Config{
-		Port:       env.port("PORT", 8080),
-		AgentPort:  env.port("AGENT_PORT", 8081),
-		SinkPort:   env.port("SINK_PORT", 0),
-		Grace:      env.duration("GRACE", agent.DefaultGrace),
-		StartDelay: env.duration("START_DELAY", 0),
-		Stop:       env.oneOf("STOP", StopGraceful, StopExit),
-		Agent:      env.oneOf("AGENT", AgentNormal, AgentNeverReady),
-		Pod:        getenv("POD_NAME"),
-		Node:       getenv("NODE_NAME"),
+		Port:             env.port("PORT", 8080),
+		AgentPort:        env.port("AGENT_PORT", 8081),
+		SinkPort:         env.port("SINK_PORT", 0),
+		Grace:            env.duration("GRACE", agent.DefaultGrace),
+		StartDelay:       env.duration("START_DELAY", 0),
+		ServeBeforeReady: env.truth("SERVE_BEFORE_READY"),
+		Pod:              getenv("POD_NAME"),
+		Node:             getenv("NODE_NAME"),
+		Settings:         env.settings(),
 	}
 	return c, errors.Join(env.problems...)
 }
@@ -85,17 +78,31 @@ func (r *reader) duration(name string, fallback time.Duration) time.Duration {
 	return d
 }
 
-// oneOf takes the first choice as the default.
-func (r *reader) oneOf(name string, choices ...string) string {
+func (r *reader) truth(name string) bool {
 	text := r.getenv(name)
 	if text == "" {
-		return choices[0]
+		return false
 	}
-	for _, choice := range choices {
-		if text == choice {
-			return text
+	b, err := strconv.ParseBool(text)
+	if err != nil {
+		r.refuse(name, text, "true or false")
+	}
+	return b
+}
+
+func (r *reader) settings() Settings {
+	s := defaultSettings()
+	for _, k := range table() {
+		text := r.getenv(k.variable())
+		if text == "" {
+			continue
+		}
+		if err := k.set(&s, text); err != nil {
+			r.problems = append(r.problems, fmt.Errorf("environment variable %s=%q: %w", k.variable(), text, err))
 		}
 	}
-	r.refuse(name, text, fmt.Sprintf("one of %q", choices))
-	return text
+	if err := s.validate(); err != nil {
+		r.problems = append(r.problems, fmt.Errorf("environment: %w", err))
+	}
+	return s
 }

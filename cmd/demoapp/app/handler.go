@@ -2,12 +2,14 @@ package app
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strconv"
 	"sync/atomic"
+	"time"
 )
 
 const (
@@ -15,24 +17,25 @@ const (
 	maxSize     = 64 << 20
 )
 
-// handler answers everything but /readyz. It logs nothing and renders nothing per
-// request: two cores carry the whole lab, and what the application burns is
-// missing from what is measured.
+// handler answers everything but what is asked about the application itself. It
+// logs nothing and renders nothing per request: two cores carry the whole lab, and
+// what the application burns is missing from what is measured.
 type handler struct {
 	pod, node   []string // header values, shared by all answers
 	contentType []string
 	payload     []byte
 	requests    atomic.Int64
-	ready       *atomic.Bool
+	posts       posts
+	life        *life
 }
 
-func newHandler(c Config, ready *atomic.Bool) *handler {
+func newHandler(c Config, life *life) *handler {
 	return &handler{
 		pod:         []string{c.Pod},
 		node:        []string{c.Node},
 		contentType: []string{"application/octet-stream"},
 		payload:     bytes.Repeat([]byte("second hop? "), 4096),
-		ready:       ready,
+		life:        life,
 	}
 }
 
@@ -50,10 +53,14 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header["X-Pod"], header["X-Node"] = h.pod, h.node
 	header["X-Requests"] = []string{strconv.FormatInt(h.requests.Add(1), 10)}
-	if !h.ready.Load() {
-		// Whoever sends requests before the pod is ready shall see it.
-		http.Error(w, "starting", http.StatusServiceUnavailable)
+	if refusal := h.admit(r); refusal != "" {
+		// Whoever sends requests before the pod is ready, or more than it can
+		// take, shall see it.
+		http.Error(w, refusal, http.StatusServiceUnavailable)
 		return
+	}
+	if h.life.closesWith(h.life.settings(), r) {
+		header["Connection"] = []string{"close"}
 	}
 	header["Content-Type"] = h.contentType
 	header["Content-Length"] = []string{strconv.Itoa(size)}
@@ -64,6 +71,28 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		size -= n
 	}
+}
+
+// admit says why a request is not served, or "" after having spent the time that
+// serving it takes.
+func (h *handler) admit(r *http.Request) string {
+	readyAt := h.life.readyAt.Load()
+	if readyAt == nil {
+		return "starting"
+	}
+	mode, now := h.life.now.Load(), time.Now()
+	cost := mode.cost(*readyAt, now)
+	if mode.full(cost, now) {
+		return "full"
+	}
+	if id := r.Header.Get("X-Request-Id"); id != "" && r.Method == http.MethodPost {
+		h.posts.note(id)
+	}
+	if wait := mode.delay(cost, now); wait > 0 {
+		// The client's leaving does not make serving it cheaper.
+		pause(context.WithoutCancel(r.Context()), wait)
+	}
+	return ""
 }
 
 // sizeOf is the number of bytes asked for by ?size=N.
@@ -86,4 +115,18 @@ func sizeOf(u *url.URL) (int, error) {
 // said last; asking is not counted.
 func (h *handler) serveCount(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintln(w, h.requests.Load())
+}
+
+// serveReady answers the readiness probe. It is the application's own readiness and
+// not the agent's: a pod with an odd agent must still be a regular endpoint.
+func (h *handler) serveReady(w http.ResponseWriter, _ *http.Request) {
+	s := h.life.settings()
+	switch {
+	case h.life.readyAt.Load() == nil:
+		http.Error(w, "starting", http.StatusServiceUnavailable)
+	case !s.Ready:
+		http.Error(w, "told not to be ready", http.StatusServiceUnavailable)
+	case s.FailReadiness && h.life.stopping.Load():
+		http.Error(w, "stopping", http.StatusServiceUnavailable)
+	}
 }

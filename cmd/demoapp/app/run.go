@@ -7,15 +7,16 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"secondhop/agent"
 )
 
-// Ports are the addresses that an application listens on; Sink is nil without one.
+// Ports are the addresses that an application listens on; Sink and Control are
+// nil without one.
 type Ports struct {
 	App, Agent, Sink net.Listener
+	Control          net.Listener // answers Change and Show
 }
 
 // Listen opens the ports of c.
@@ -35,44 +36,53 @@ func Listen(c Config) (Ports, error) {
 		}
 		*p.into = l
 	}
+	control, err := net.Listen("unix", ControlSocket(c))
+	if err != nil {
+		ports.close()
+		return Ports{}, fmt.Errorf("open the control socket: %w", err)
+	}
+	ports.Control = control
 	return ports, nil
 }
 
 func (p Ports) close() {
-	for _, l := range []net.Listener{p.App, p.Agent, p.Sink} {
+	for _, l := range []net.Listener{p.App, p.Agent, p.Sink, p.Control} {
 		if l != nil {
 			l.Close()
 		}
 	}
 }
 
-// Run serves until ctx ends, then stops as c says. With StopExit it returns at
-// once and leaves connections to be torn down by the end of the process.
+// Run serves until ctx ends, then stops as the settings say. With StopExit it
+// returns at once and leaves connections to be torn down by the end of the process.
 func Run(ctx context.Context, c Config, ports Ports, log *slog.Logger) error {
-	var ready atomic.Bool
-	srv := newServer(c, &ready)
-	opts := agent.Options{
-		Grace:    c.Grace,
-		WarmUp:   warmUp(c, &ready),
-		OnChange: func(s agent.State) { log.Info("agent", "state", s.String()) },
+	life, err := newLife(c, ports)
+	if err != nil {
+		ports.close()
+		return err
 	}
-	if c.Grace == 0 {
-		opts.Grace = -1 // the agent's zero means its default
+	defer context.AfterFunc(ctx, func() { life.stopping.Store(true) })()
+	h := newHandler(c, life)
+	served := make(chan error, 3)
+	parts := 0
+	serve := func(part func() error) {
+		parts++
+		go func() { served <- part() }()
 	}
-	served := make(chan error, 2)
-	go func() { served <- agent.RunListeners(ctx, srv, ports.App, ports.Agent, opts) }()
-	parts := 1
+	serve(func() error { return serveApp(ctx, c, life, h, log) })
 	if ports.Sink != nil {
-		parts = 2
-		go func() { served <- sink(ctx, ports.Sink) }()
+		serve(func() error { return sink(ctx, ports.Sink) })
 	}
-	if c.Stop == StopExit {
-		select {
-		case <-ctx.Done():
+	if ports.Control != nil {
+		serve(func() error { return serveControl(ctx, ports.Control, life, h) })
+	}
+	select {
+	case <-ctx.Done():
+		if life.settings().Stop == StopExit {
 			return nil
-		case err := <-served:
-			return err
 		}
+	case err := <-served:
+		return err // one part is broken, and the pod with it
 	}
 	var failures []error
 	for range parts {
@@ -81,36 +91,38 @@ func Run(ctx context.Context, c Config, ports Ports, log *slog.Logger) error {
 	return errors.Join(failures...)
 }
 
-func newServer(c Config, ready *atomic.Bool) *http.Server {
-	h := newHandler(c, ready)
-	mux := http.NewServeMux()
-	mux.Handle("/", h)
-	mux.HandleFunc("/count", h.serveCount)
-	mux.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) {
-		// Its own readiness, not the agent's: with AGENT=never-ready the pod
-		// must still be a regular endpoint of its Service.
-		if !ready.Load() {
-			http.Error(w, "starting", http.StatusServiceUnavailable)
-		}
-	})
-	return &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 5 * time.Minute}
+func newLife(c Config, ports Ports) (*life, error) {
+	l := &life{agent: agent.New(), app: newGate(ports.App), polls: newGate(ports.Agent)}
+	l.serveEarly = c.ServeBeforeReady || c.StartDelay == 0
+	l.now.Store(newMode(c.Settings))
+	return l, l.set(func(s Settings) (Settings, error) { return s, nil })
 }
 
-// warmUp waits for the start delay; the agent of a pod that is never ready stays
-// in its warm-up until the end.
-func warmUp(c Config, ready *atomic.Bool) func(context.Context) error {
-	return func(ctx context.Context) error {
-		timer := time.NewTimer(c.StartDelay)
-		defer timer.Stop()
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-timer.C:
-		}
-		ready.Store(true)
-		if c.Agent == AgentNeverReady {
-			<-ctx.Done()
-		}
-		return nil
+func serveApp(ctx context.Context, c Config, life *life, h *handler, log *slog.Logger) error {
+	opts := agent.Options{
+		Agent:    life.agent,
+		Grace:    c.Grace,
+		WarmUp:   life.warmUp(c.StartDelay),
+		OnChange: func(s agent.State) { log.Info("agent", "state", s.String()) },
+	}
+	if c.Grace == 0 {
+		opts.Grace = -1 // the agent's zero means its default
+	}
+	polls := &polls{gate: life.polls, oddLine: life.oddLine}
+	err := agent.RunListeners(ctx, newServer(h), life.app, polls, opts)
+	polls.odd.Wait()
+	return err
+}
+
+func newServer(h *handler) *http.Server {
+	mux := http.NewServeMux()
+	mux.Handle("/", h)
+	mux.HandleFunc("/readyz", h.serveReady)
+	mux.HandleFunc("/count", h.serveCount)
+	mux.HandleFunc("/posts", h.posts.servePosts)
+	mux.HandleFunc("/duplicates", h.posts.serveDuplicates)
+	return &http.Server{
+		Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 5 * time.Minute,
+		ConnContext: withConnection, ConnState: h.life.connState,
 	}
 }

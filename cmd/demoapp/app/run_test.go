@@ -23,6 +23,17 @@ type instance struct {
 	done   chan error
 }
 
+// settled is a configuration with the defaults and some settings that differ.
+func settled(changes ...string) Config { return graced(0, changes...) }
+
+func graced(grace time.Duration, changes ...string) Config {
+	s, err := defaultSettings().With(changes)
+	if err != nil {
+		panic(err)
+	}
+	return Config{Grace: grace, Settings: s}
+}
+
 func start(t *testing.T, c Config) *instance {
 	t.Helper()
 	listen := func() net.Listener {
@@ -35,7 +46,14 @@ func start(t *testing.T, c Config) *instance {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
-	a := &instance{Ports{listen(), listen(), listen()}, cancel, make(chan error, 1)}
+	ports := Ports{App: listen(), Agent: listen(), Sink: listen()}
+	control, err := net.Listen("unix", "@demoapp-test-"+ports.App.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { control.Close() })
+	ports.Control = control
+	a := &instance{ports, cancel, make(chan error, 1)}
 	go func() { a.done <- Run(ctx, c, a.ports, slog.New(slog.DiscardHandler)) }()
 	return a
 }
@@ -84,7 +102,12 @@ func until(t *testing.T, subject string, try func() error) {
 func (a *instance) ready(t *testing.T) {
 	t.Helper()
 	until(t, "/readyz", func() error {
-		if resp, _ := a.do(t, http.MethodGet, "/readyz", nil); resp.StatusCode != 200 {
+		resp, err := http.Get("http://" + a.ports.App.Addr().String() + "/readyz")
+		if err != nil {
+			return err
+		}
+		resp.Body.Close()
+		if resp.StatusCode != 200 {
 			return fmt.Errorf("it answers %s", resp.Status)
 		}
 		return nil
@@ -93,7 +116,7 @@ func (a *instance) ready(t *testing.T) {
 
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	a := start(t, Config{Stop: StopGraceful, Agent: AgentNormal, Pod: "p-1", Node: "n-1"})
+	a := start(t, Config{Pod: "p-1", Node: "n-1", Settings: defaultSettings()})
 	a.ready(t)
 	for i, tc := range []struct {
 		method, target, body string
@@ -138,7 +161,7 @@ func (c *counting) Read(p []byte) (int, error) {
 
 func TestBodyIsReadToItsEnd(t *testing.T) {
 	t.Parallel()
-	a := start(t, Config{Stop: StopGraceful, Agent: AgentNormal})
+	a := start(t, settled())
 	a.ready(t)
 	const size = 8 << 20 // far more than buffers hold, or than a server swallows by itself
 	body := &counting{Reader: strings.NewReader(strings.Repeat("x", size))}
@@ -149,7 +172,7 @@ func TestBodyIsReadToItsEnd(t *testing.T) {
 
 func TestStartDelayHoldsEverythingBack(t *testing.T) {
 	t.Parallel()
-	a := start(t, Config{Stop: StopGraceful, Agent: AgentNormal, StartDelay: time.Second})
+	a := start(t, Config{StartDelay: time.Second, ServeBeforeReady: true, Settings: defaultSettings()})
 	begun := time.Now()
 	for _, target := range []string{"/", "/readyz"} {
 		if resp, _ := a.do(t, "GET", target, nil); resp.StatusCode != 503 && time.Since(begun) < time.Second {
@@ -170,7 +193,7 @@ func TestStartDelayHoldsEverythingBack(t *testing.T) {
 
 func TestNeverReadyAgentIsAllThatIsNotReady(t *testing.T) {
 	t.Parallel()
-	a := start(t, Config{Stop: StopGraceful, Agent: AgentNeverReady})
+	a := start(t, settled("agent=never-ready"))
 	a.ready(t)
 	if resp, _ := a.do(t, "GET", "/", nil); resp.StatusCode != 200 {
 		t.Errorf("GET /: %s", resp.Status)
@@ -186,7 +209,7 @@ func TestStop(t *testing.T) {
 	for _, stop := range []string{StopGraceful, StopExit} {
 		t.Run(stop, func(t *testing.T) {
 			t.Parallel()
-			a := start(t, Config{Stop: stop, Agent: AgentNormal, Grace: grace})
+			a := start(t, graced(grace, "stop="+stop))
 			a.ready(t)
 			begun := time.Now()
 			a.cancel()
@@ -212,7 +235,7 @@ func TestStop(t *testing.T) {
 
 func TestSinkSwallowsAndIsBounded(t *testing.T) {
 	t.Parallel()
-	a := start(t, Config{Stop: StopGraceful, Agent: AgentNormal, Grace: 0})
+	a := start(t, settled())
 	var open []net.Conn
 	for range maxSinks {
 		conn, err := net.Dial("tcp", a.ports.Sink.Addr().String())
