@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 )
@@ -22,6 +23,9 @@ type Config struct {
 	// FreeAtDeletion is the wrong rule, for negative controls only: a pod's
 	// number counts as free when its deletion begins and not when it is gone.
 	FreeAtDeletion bool
+	// WatchDelay makes the view of pods and Services so much older than it is, for
+	// tests only. Nothing but the speed may suffer from it.
+	WatchDelay time.Duration
 }
 
 // MaxSlots bounds the count of slots per app and node.

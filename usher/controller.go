@@ -138,11 +138,13 @@ func (s *session) run(ctx context.Context) {
 // watch starts the informers. What they report before all are synced is only
 // taken in; nobody works the queues yet.
 func (s *session) watch(ctx context.Context, running *sync.WaitGroup) ([]cache.InformerSynced, error) {
-	pods, err := s.informers.pods.AddEventHandler(handlers(s.setPod, s.dropPod))
+	late := newBelated(s.config.WatchDelay)
+	running.Go(func() { late.run(ctx) })
+	pods, err := s.informers.pods.AddEventHandler(late.handler(handlers(s.setPod, s.dropPod)))
 	if err != nil {
 		return nil, fmt.Errorf("watch pods: %w", err)
 	}
-	services, err := s.services.AddEventHandler(handlers(s.setService, s.dropService))
+	services, err := s.services.AddEventHandler(late.handler(handlers(s.setService, s.dropService)))
 	if err != nil {
 		return nil, fmt.Errorf("watch services: %w", err)
 	}

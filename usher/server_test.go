@@ -59,6 +59,7 @@ func TestServer(t *testing.T) {
 		{"stolen lease", testStolenLease},
 		{"churn", testChurn},
 		{"wrong rule is caught", testWrongRule},
+		{"late view", testLateView},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			name := strings.ReplaceAll(part.name, " ", "-")

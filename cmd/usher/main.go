@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -53,8 +54,11 @@ type options struct {
 	kubeconfig   string
 }
 
-// faultFreeAtDeletion is the name of the one wrong rule.
-const faultFreeAtDeletion = "free-slot-at-deletion"
+// The faults that usher can be run with.
+const (
+	faultFreeAtDeletion = "free-slot-at-deletion" // the one wrong rule
+	faultDelayWatch     = "delay-watch:"          // and a duration
+)
 
 func parse(args []string, getenv func(string) string) (options, error) {
 	o := options{config: usher.DefaultConfig()}
@@ -81,12 +85,8 @@ func parse(args []string, getenv func(string) string) (options, error) {
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
-	switch *fault {
-	case "":
-	case faultFreeAtDeletion:
-		o.config.FreeAtDeletion = true
-	default:
-		return o, fmt.Errorf("--fault %q: the only one is %s", *fault, faultFreeAtDeletion)
+	if err := o.setFault(*fault); err != nil {
+		return o, err
 	}
 	if o.lease.Duration < time.Second {
 		return o, fmt.Errorf("--lease-duration %s: must be 1s or more", o.lease.Duration)
@@ -97,6 +97,25 @@ func parse(args []string, getenv func(string) string) (options, error) {
 	}
 	o.lease.Identity = host + "_" + uuid.NewString()
 	return o, o.config.Validate()
+}
+
+// setFault makes usher worse on purpose.
+func (o *options) setFault(fault string) error {
+	delay, delayed := strings.CutPrefix(fault, faultDelayWatch)
+	switch {
+	case fault == "":
+	case fault == faultFreeAtDeletion:
+		o.config.FreeAtDeletion = true
+	case delayed:
+		by, err := time.ParseDuration(delay)
+		if err != nil || by <= 0 {
+			return fmt.Errorf("--fault %q: want a delay such as %s2s", fault, faultDelayWatch)
+		}
+		o.config.WatchDelay = by
+	default:
+		return fmt.Errorf("--fault %q: want %s or %s2s", fault, faultFreeAtDeletion, faultDelayWatch)
+	}
+	return nil
 }
 
 // clientConfig turns off the client's own rate limit: usher's requests are few and
@@ -114,6 +133,9 @@ func clientConfig(kubeconfig string) (*rest.Config, error) {
 func run(ctx context.Context, o options, log *slog.Logger) error {
 	if o.config.FreeAtDeletion {
 		log.Warn("running with the wrong rule on purpose", "fault", faultFreeAtDeletion)
+	}
+	if o.config.WatchDelay > 0 {
+		log.Warn("looking at the API late on purpose", "by", o.config.WatchDelay)
 	}
 	config, err := clientConfig(o.kubeconfig)
 	if err != nil {

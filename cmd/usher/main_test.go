@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestParse(t *testing.T) {
@@ -14,6 +15,10 @@ func TestParse(t *testing.T) {
 	}
 	if o.config.Domain != "example.org" || o.config.DefaultSlots != 2 || !o.config.FreeAtDeletion || o.lease.Namespace != "lab" {
 		t.Errorf("options = %+v", o)
+	}
+	late, err := parse([]string{"--fault=delay-watch:1500ms"}, env)
+	if err != nil || late.config.WatchDelay != 1500*time.Millisecond || late.config.FreeAtDeletion {
+		t.Errorf("options = %+v, %v", late, err)
 	}
 	other, err := parse(nil, env)
 	if err != nil {
@@ -28,6 +33,8 @@ func TestParseRefuses(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ arg, want string }{
 		{"--fault=crash", "--fault"},
+		{"--fault=delay-watch:soon", "--fault"},
+		{"--fault=delay-watch:0s", "--fault"},
 		{"--label-domain=Bad Domain", "--label-domain"},
 		{"--default-slots=0", "--default-slots"},
 		{"--lease-duration=1ms", "--lease-duration"},

@@ -70,11 +70,17 @@ func (w world) deployment(name string) {
 // settle reports the Deployment as rolled out, whatever its pods are.
 func (w world) settle(name string) {
 	w.Helper()
+	w.report(name, 1)
+}
+
+// report says of a Deployment that it has so many pods, all ready.
+func (w world) report(name string, pods int32) {
+	w.Helper()
 	api := w.client.Typed.AppsV1().Deployments(namespace)
 	d, err := api.Get(w.Context(), name, metav1.GetOptions{})
 	must(w.T, err)
 	d.Status = appsv1.DeploymentStatus{
-		ObservedGeneration: d.Generation, Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1,
+		ObservedGeneration: d.Generation, Replicas: pods, UpdatedReplicas: pods, ReadyReplicas: pods, AvailableReplicas: pods,
 	}
 	_, err = api.UpdateStatus(w.Context(), d, metav1.UpdateOptions{})
 	must(w.T, err)
@@ -105,7 +111,7 @@ func (w world) env(app string, pods map[string]int) Env {
 	cluster := &clusters.Cluster{Nodes: []clusters.Node{{Name: "cp", ControlPlane: true}, {Name: "w1"}, {Name: "w2"}}}
 	return Env{
 		Lab: &deploy.Lab{Client: w.client, Cluster: cluster}, Cluster: cluster,
-		App: &deploy.App{Spec: deploy.AppSpec{Namespace: namespace, Name: app}, Workloads: []kube.Workload{deployment(app)}, PodsPerNode: pods},
+		App: &deploy.App{Spec: deploy.AppSpec{Namespace: namespace, Name: app, Kind: kube.Deployment}, Workloads: []kube.Workload{deployment(app)}, PodsPerNode: pods},
 	}
 }
 

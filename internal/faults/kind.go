@@ -96,7 +96,7 @@ func newKind[P any](name, summary string, defaults P, event func(Env, P) (Event,
 			}
 			made, err := event(env, parameters)
 			if err != nil {
-				return nil, fmt.Errorf("event %s: %w", name, err)
+				return nil, failure.Input(fmt.Errorf("event %s: %w", name, err), "")
 			}
 			return made, nil
 		},

@@ -78,6 +78,7 @@ type deletion struct {
 	pods *chosen
 
 	applied time.Time
+	ready   int                  // pods that were, before
 	victims map[types.UID]string // names
 }
 
@@ -93,6 +94,11 @@ func (d *deletion) Apply(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	all, err := d.pods.all(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", d.Name(), err)
+	}
+	d.ready = readyPods(all)
 	d.victims = map[types.UID]string{}
 	d.applied = time.Now()
 	api := d.pods.client.Typed.CoreV1().Pods(d.pods.app.Spec.Namespace)
@@ -115,7 +121,7 @@ func (d *deletion) Confirm(ctx context.Context) (Outcome, error) {
 	if len(d.victims) == 0 {
 		return Outcome{}, notProvoked(d, "every pod had gone before", nil)
 	}
-	err := wait.Until(ctx, fmt.Sprintf("%d pods to be gone", len(d.victims)), podPeriod, func(ctx context.Context) error {
+	err := wait.Until(ctx, fmt.Sprintf("%d pods to be %s", len(d.victims), d.how.Until), podPeriod, func(ctx context.Context) error {
 		pods, err := d.pods.all(ctx)
 		if err != nil {
 			return err
@@ -123,26 +129,32 @@ func (d *deletion) Confirm(ctx context.Context) (Outcome, error) {
 		return d.left(pods)
 	})
 	if err != nil {
-		return Outcome{}, notProvoked(d, "the pods are not gone", err)
+		return Outcome{}, notProvoked(d, "the pods are not "+string(d.how.Until), err)
 	}
 	return Outcome{d.applied, time.Now(), fmt.Sprintf("%d pods %s", len(d.victims), d.how.Until)}, nil
 }
 
 // left says what is missing to the end of the deletion.
 func (d *deletion) left(pods []corev1.Pod) error {
-	ready := 0
 	for _, pod := range pods {
 		if name, ours := d.victims[pod.UID]; ours {
 			return fmt.Errorf("%s is %s", name, pod.Status.Phase)
 		}
+	}
+	if ready := readyPods(pods); d.how.Until == UntilReplaced && ready < d.ready {
+		return fmt.Errorf("%d of %d pods are ready", ready, d.ready)
+	}
+	return nil
+}
+
+func readyPods(pods []corev1.Pod) int {
+	ready := 0
+	for _, pod := range pods {
 		if kube.Live(&pod) && kube.Ready(&pod) {
 			ready++
 		}
 	}
-	if d.how.Until == UntilReplaced && ready < d.pods.app.Pods() {
-		return fmt.Errorf("%d of %d pods are ready", ready, d.pods.app.Pods())
-	}
-	return nil
+	return ready
 }
 
 // Undo has nothing to put back.
