@@ -51,6 +51,10 @@ type Plan struct {
 	Spread               string   `json:"spread,omitempty"`
 	SpreadBy             string   `json:"spreadBy,omitempty"`
 
+	// Direct says that targets are nodes without an ingress in between: answers that
+	// name none are then recorded as taken in by the target's node.
+	Direct bool `json:"direct,omitempty"`
+
 	Probe  *Probe  `json:"probe,omitempty"` // none: all targets take part always
 	Limits *Limits `json:"limits,omitempty"`
 }

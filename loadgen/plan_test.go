@@ -90,7 +90,7 @@ plan: count: number -1 where a uint64 is wanted
 duration: number where a int64 is wanted
 limits.cpus: no such field; there are cpu, latenessP99, rateError
 probe: an object is wanted
-raet: no such field; there are arrival, bodyBytes, connection, connectionsPerTarget, count, duration, host, limits, maxConnections, method, openEnded, path, probe, rate, rateTo, seed, spread, spreadBy, targets, timeout
+raet: no such field; there are arrival, bodyBytes, connection, connectionsPerTarget, count, direct, duration, host, limits, maxConnections, method, openEnded, path, probe, rate, rateTo, seed, spread, spreadBy, targets, timeout
 rate: string where a float64 is wanted
 targets[0].adress: no such field; there are address, node, weight
 targets[0].node: number where a string is wanted

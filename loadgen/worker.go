@@ -112,6 +112,9 @@ func (w *worker) exchange(rec *Record, deadline time.Time) {
 	rec.Done = w.run.clock.now()
 	rec.Status, rec.Bytes, rec.FirstByte = answer.Status, answer.Bytes, answer.FirstByte
 	rec.IngressNode, rec.Server, rec.Pod, rec.PodNode = answer.IngressNode, answer.Server, answer.Pod, answer.PodNode
+	if w.run.plan.Direct && rec.IngressNode == "" {
+		rec.IngressNode = rec.Node
+	}
 	if err != nil {
 		rec.Class, rec.Detail = wire.Classify(err, w.reader.Stage(), rec.Reused), err.Error()
 	} else if answer.Status >= 400 {

@@ -61,6 +61,10 @@ func newRootCommand() *cobra.Command {
 		newDownCommand(),
 		newStatusCommand(),
 		newLinksCommand(),
+		newCompareCommand(),
+		newReplayCommand(),
+		newIncidentsCommand(),
+		newFixtureCommand(),
 		newReportCommand(),
 		newSnippetCommand(),
 	)

@@ -170,10 +170,12 @@ func (b *builder) backend(owner render.Backend, suffix string, redispatch bool, 
 	backend := render.Backend{Name: name, Track: owner.Name, Redispatch: redispatch}
 	if choice.Service.IsValid() {
 		backend.Track = ""
+		backend.OneConnectionEach = true
 		backend.Servers = []render.Server{{Name: serviceServer, Address: choice.Service, Enabled: true}}
 	} else {
 		backend.Servers = follow(owner.Servers, choice.Endpoints)
 	}
+	backend.Published = choice.Published
 	for _, slot := range choice.Slots {
 		backend.Slots = append(backend.Slots, render.Slot{Number: slot.Number, Address: slot.Address.String(), AgentPort: slot.AgentPort})
 	}

@@ -109,7 +109,7 @@ func TestPlanProblems(t *testing.T) {
 		want      string
 		backend   string
 	}{
-		{"unknown policy", []Ingress{ingress("i", "nearest", root)}, `UnknownPolicy app/i: unknown endpoint policy "nearest", want one of cluster-ip, endpoints, slots; it is served by endpoints instead`, "app.shop.80.endpoints"},
+		{"unknown policy", []Ingress{ingress("i", "nearest", root)}, `UnknownPolicy app/i: unknown endpoint policy "nearest", want one of cluster-ip, endpoints, hints, slots, slots-published, zone; it is served by endpoints instead`, "app.shop.80.endpoints"},
 		{"headless", []Ingress{ingress("i", "cluster-ip", root)}, "PolicyNotPossible app/i: policy cluster-ip: app app/shop has no cluster IP; it is served by endpoints instead", "app.shop.80.endpoints"},
 		{"no service", []Ingress{ingress("i", "slots", Rule{Path: "/", App: key("gone", "http")})}, "NoService app/i: no Service app/gone with port http; its requests get 503", "app.gone.http.slots"},
 		{"conflict", []Ingress{late, ingress("early", "slots", root)}, `Conflict app/late: host "" path "/" already goes where Ingress app/early says`, "app.shop.80.slots"},

@@ -44,6 +44,7 @@ type Choice struct {
 	Endpoints []netip.AddrPort // balanced over; ignored when Service is set
 	Service   netip.AddrPort   // one server that stands for all of them
 	Slots     []Slot           // drawn first
+	Published bool             // draws them as the method was first published
 }
 
 // Policy chooses for an ingress on node. An error means that the policy cannot
@@ -56,9 +57,12 @@ const Fallback = "endpoints"
 
 func all() map[string]Policy {
 	return map[string]Policy{
-		Fallback:     Endpoints,
-		"cluster-ip": ClusterIP,
-		"slots":      Slots,
+		Fallback:          Endpoints,
+		"cluster-ip":      ClusterIP,
+		"hints":           Hints,
+		"slots":           Slots,
+		"slots-published": SlotsPublished,
+		"zone":            Zone,
 	}
 }
 

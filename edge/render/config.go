@@ -47,8 +47,12 @@ type Backend struct {
 	// Redispatch lets another server answer when one fails; switched off only to
 	// show what it is good for.
 	Redispatch bool
-	Servers    []Server
-	Slots      []Slot
+	// OneConnectionEach gives every request a connection of its own: behind a
+	// server that is a Service, kube-proxy chooses a pod for each connection.
+	OneConnectionEach bool
+	Servers           []Server
+	Slots             []Slot
+	Published         bool // draws slots as the method was first published
 }
 
 // Server is a regular server: a place that an endpoint can be put into.

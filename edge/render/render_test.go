@@ -51,9 +51,12 @@ func configs() map[string]Config {
 		"empty": {Process: process()},
 		"slots": {Process: process(), Routes: []Route{to("my-app.example", "/", false)}, Backends: []Backend{owner, follower("app.my-app.80.slots", true, slots(0, 1, 2, 3))}},
 		"gap":   {Process: process(), Routes: []Route{to("", "/", false)}, Backends: []Backend{owner, follower("app.my-app.80.slots", true, slots(2))}},
+		"published": {Process: process(), Routes: []Route{to("", "/", false)}, Backends: []Backend{
+			owner, {Name: "app.my-app.80.slots", Track: owner.Name, Redispatch: true, Servers: servers(), Slots: slots(0, 1, 2, 3), Published: true},
+		}},
 		"noredispatch": {Process: process(), Backends: []Backend{
 			owner, follower("app.my-app.80.endpoints.noredispatch", false, nil),
-			{Name: "app.my-app.80.cluster-ip", Redispatch: true, Servers: []Server{{Name: "svc", Address: netip.MustParseAddrPort("198.19.0.7:80"), Enabled: true}}},
+			{Name: "app.my-app.80.cluster-ip", Redispatch: true, OneConnectionEach: true, Servers: []Server{{Name: "svc", Address: netip.MustParseAddrPort("198.19.0.7:80"), Enabled: true}}},
 		}},
 		"routes": {Process: process(), Routes: []Route{
 			to("a.example", "/x/y", true), to("a.example", "/x/", false), to("a.example", "/it's $HOME \"%[src]\" \\ # {}", false),

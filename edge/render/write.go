@@ -120,12 +120,24 @@ func (w *writer) backend(b Backend, addresses Addresses) {
 	w.section("backend %s", b.Name)
 	w.line("balance roundrobin")
 	w.failover(b.Redispatch)
-	w.draw(b.Slots)
+	if b.OneConnectionEach {
+		w.line("http-reuse never")
+		w.line("option http-server-close")
+	}
+	if b.Published {
+		w.published(b.Slots)
+	} else {
+		w.draw(b.Slots)
+	}
 	for _, server := range b.Servers {
 		w.server(b, server, addresses)
 	}
 	for _, slot := range b.Slots {
-		w.slot(slot, "")
+		if b.Published {
+			w.publishedSlot(slot)
+		} else {
+			w.slot(slot, "")
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"secondhop/fixtures/manifests"
 	"secondhop/internal/kube"
 )
 
@@ -16,7 +17,13 @@ const (
 	PolicySlots     Policy = "slots"      // the draw over node-local slots, then spill-over
 	PolicyEndpoints Policy = "endpoints"  // all ready pods alike
 	PolicyClusterIP Policy = "cluster-ip" // left to kube-proxy
+	PolicyHints     Policy = "hints"      // the hints of the control plane: node, then zone, then all
+	PolicyZone      Policy = "zone"       // the ingress's zone if it has enough pods, else all
+	PolicyPublished Policy = "slots-published"
 )
+
+// draws says that the policy needs slots.
+func (p Policy) draws() bool { return p == PolicySlots || p == PolicyPublished }
 
 // DefaultSlots is the number of slots of an application.
 const DefaultSlots = 4
@@ -43,7 +50,9 @@ type AppSpec struct {
 	// scheduler puts where it likes. A DaemonSet needs neither: it has a pod on every worker.
 	Replicas int
 	Policy   Policy // PolicySlots
-	Slots    int    // DefaultSlots; used with PolicySlots only
+	// Service is how kube-proxy spreads what is sent to the application's Service.
+	Service manifests.ServicePolicy
+	Slots   int // DefaultSlots; used with PolicySlots only
 
 	Grace      time.Duration // DefaultGrace; negative for none
 	StartDelay time.Duration
@@ -92,7 +101,7 @@ func (a *App) scheduled() bool { return a.Spec.Replicas > 0 }
 // SlotServices are the names of the application's slot Services, slot 0 first;
 // none without slots.
 func (a *App) SlotServices() []string {
-	if a.Spec.Policy != PolicySlots {
+	if !a.Spec.Policy.draws() {
 		return nil
 	}
 	names := make([]string, a.Spec.Slots)

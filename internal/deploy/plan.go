@@ -55,7 +55,7 @@ func (s AppSpec) validatePlacement(workers int) error {
 func (s AppSpec) plan(workers []string, image string) (*App, manifests.App) {
 	values := manifests.App{
 		Namespace: s.Namespace, Name: s.Name, Host: s.Host, Image: image,
-		Class: IngressClass, Policy: string(s.Policy), RedispatchOff: s.RedispatchOff,
+		Class: IngressClass, Policy: string(s.Policy), RedispatchOff: s.RedispatchOff, Service: s.Service,
 		MaxSurge: s.MaxSurge, MaxUnavailable: s.MaxUnavailable, CPURequest: s.CPURequest,
 		PreStopSeconds:     int(s.PreStop / time.Second),
 		TerminationSeconds: int(math.Ceil((s.PreStop + s.Grace + stopMargin).Seconds())),
@@ -66,7 +66,7 @@ func (s AppSpec) plan(workers []string, image string) (*App, manifests.App) {
 			{Name: "AGENT", Value: string(s.Agent)},
 		}, s.Behaviour.env()...),
 	}
-	if s.Policy == PolicySlots {
+	if s.Policy.draws() {
 		values.Slots = s.Slots
 	}
 	app := &App{Spec: s, PodsPerNode: map[string]int{}}

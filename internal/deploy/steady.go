@@ -160,7 +160,9 @@ func (a *App) missingOn(node string, servers []haproxy.ServerStat) string {
 	if regular != a.Pods() {
 		lacks = append(lacks, fmt.Sprintf("%d of %d regular servers up", regular, a.Pods()))
 	}
-	if a.Spec.Policy == PolicyClusterIP && service != 1 {
+	// A Service that only reaches the caller's node has nobody where no pod is.
+	reachable := !a.Spec.Service.InternalLocal || a.PodsPerNode[node] > 0
+	if a.Spec.Policy == PolicyClusterIP && reachable && service != 1 {
 		lacks = append(lacks, "no address of the Service")
 	}
 	return strings.Join(lacks, " and ")

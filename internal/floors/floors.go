@@ -43,7 +43,7 @@ func Plan() []Floor {
 	observed := append(slices.Clone(parts), "ground")
 	return []Floor{
 		{Name: "top", Packages: []string{"cmd", "e2e"}, Below: append(slices.Clone(lab), "ground", "measure", "harness", "report", "runner")},
-		{Name: "runner", Packages: []string{"internal/runner"}, Below: append(slices.Clone(lab), "ground", "measure", "harness", "report")},
+		{Name: "runner", Packages: []string{"internal/runner", "internal/play", "internal/compare"}, Below: append(slices.Clone(lab), "ground", "measure", "harness", "report")},
 		{Name: "harness", Packages: []string{"internal/faults", "internal/deploy", "internal/observe", "internal/edges", "internal/trial", "internal/checks"},
 			Below: append(slices.Clone(lab), "ground", "measure")},
 		{Name: "report", Packages: []string{"internal/report"}, Below: append(slices.Clone(observed), "measure"), Pure: true},

@@ -15,7 +15,12 @@ import (
 func (l *Lab) Reinstall(ctx context.Context, options deploy.Options) error {
 	options.Progress, options.AtOnce = l.progress, true
 	l.deployed = nil
-	return l.Parts.Install(ctx, options)
+	if err := l.Parts.Install(ctx, options); err != nil {
+		return err
+	}
+	// The edges are there; the next time they are replaced one by one again.
+	options.AtOnce = false
+	return l.Parts.Apply(ctx, options)
 }
 
 // ControlDrops is red, and so good, when the check of drops sees none although

@@ -39,9 +39,10 @@ type Lab struct {
 	Family  measure.Family
 	Dir     string // of the artifacts, absolute
 
-	asked    deploy.AppSpec // of the application that is deployed
-	deployed *deploy.App    // nil if there is none, or not just as asked for
-	loadgen  string         // image in the local engine
+	whole    *clusters.Cluster // while Cluster is only a part of it
+	asked    deploy.AppSpec    // of the application that is deployed
+	deployed *deploy.App       // nil if there is none, or not just as asked for
+	loadgen  string            // image in the local engine
 	cleanup  cleanup.Stack
 	progress io.Writer
 }

@@ -59,9 +59,32 @@ func planOf(load trial.Load, workers []clusters.Node, app *deploy.App) loadgen.P
 			Path: "/-/ready", Interval: loadgen.Duration(time.Second), Timeout: loadgen.Duration(time.Second), Fall: 2, Rise: 2,
 		}
 	}
-	for _, worker := range workers {
-		address := netip.AddrPortFrom(worker.Address, uint16(port))
-		plan.Targets = append(plan.Targets, loadgen.Target{Node: worker.Name, Address: address.String()})
+	if load.Method != "" {
+		plan.Method, plan.BodyBytes = load.Method, int(load.Body)
+	}
+	if load.Timeout > 0 {
+		plan.Timeout = loadgen.Duration(load.Timeout)
+	}
+	if load.PerRequest {
+		plan.Connection = loadgen.PerRequest
+	}
+	plan.Direct = load.Direct
+	plan.Targets = targetsOf(load, port, workers)
+	if load.Weights != nil {
+		plan.Spread = loadgen.SpreadWeighted
 	}
 	return plan
+}
+
+// targetsOf are the nodes that get a part of the load.
+func targetsOf(load trial.Load, port trial.Port, workers []clusters.Node) []loadgen.Target {
+	var targets []loadgen.Target
+	for _, worker := range workers {
+		if load.Weights != nil && load.Weights[worker.Name] == 0 {
+			continue
+		}
+		address := netip.AddrPortFrom(worker.Address, uint16(port))
+		targets = append(targets, loadgen.Target{Node: worker.Name, Address: address.String(), Weight: load.Weights[worker.Name]})
+	}
+	return targets
 }

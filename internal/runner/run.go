@@ -138,11 +138,8 @@ func (l *Lab) startLoad(ctx context.Context, app *deploy.App, o *Outcome, undo *
 }
 
 // read takes in what the client and the observers have left.
-func (o *Outcome) read(happened []happened) (err error) {
-	if o.Summary, err = loadgen.ReadSummary(filepath.Join(o.Dir, loadgen.SummaryFile)); err != nil {
-		return err
-	}
-	if o.Records, err = measure.ReadRecordFile(filepath.Join(o.Dir, loadgen.RecordsFile)); err != nil {
+func (o *Outcome) read(happened []happened) error {
+	if err := o.readClient(); err != nil {
 		return err
 	}
 	for _, h := range happened {
@@ -153,6 +150,15 @@ func (o *Outcome) read(happened []happened) (err error) {
 		return fmt.Errorf("write what was observed: %w", err)
 	}
 	return os.WriteFile(filepath.Join(o.Dir, "observed.json"), text, 0o644)
+}
+
+// readClient takes in what the client has left.
+func (o *Outcome) readClient() (err error) {
+	if o.Summary, err = loadgen.ReadSummary(filepath.Join(o.Dir, loadgen.SummaryFile)); err != nil {
+		return err
+	}
+	o.Records, err = measure.ReadRecordFile(filepath.Join(o.Dir, loadgen.RecordsFile))
+	return err
 }
 
 func lastLine(text string) string {

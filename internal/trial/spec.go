@@ -28,6 +28,16 @@ type Load struct {
 	Requests uint64  // the run ends after so many; 0 means when the events are through
 	Port     Port    // PolicyPort if 0
 	Answer   units.Bytes
+	Method   string        // GET if empty
+	Body     units.Bytes   // of each request
+	Timeout  time.Duration // of a request; 15 s if 0
+	// PerRequest opens a connection for each request.
+	PerRequest bool
+	// Direct says that Port is the application's own on every node, not an ingress's.
+	Direct bool
+	// Weights are how much of the load each node gets, relative to the others; nil
+	// means even. A node with 0, or not in it, gets none.
+	Weights map[string]int
 	// Probe makes the edge balancer check the ingresses and leave out those that
 	// do not answer; without it every node gets its share always.
 	Probe bool
