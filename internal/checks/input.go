@@ -41,7 +41,7 @@ func (in Input) provoked() bool {
 
 // tally counts the requests of the window.
 func (in Input) tally() (*measure.Tally, error) {
-	return in.Outcome.Tally(in.Window), nil
+	return in.Outcome.Tally(in.Window)
 }
 
 // present are the pods that were there for the whole window.

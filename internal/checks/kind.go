@@ -55,9 +55,15 @@ type Input struct {
 // Kinds are all words, in the order of their names.
 func Kinds() []Kind {
 	return []Kind{
+		errorWindowKind(),
 		errorsByClassKind(),
+		expectErrorsKind(),
+		latencyPercentileKind(),
 		localShareKind(),
 		podBalanceKind(),
+		podReceivesKind(),
+		shareVsExpectedKind(),
+		zoneShareKind(),
 	}
 }
 

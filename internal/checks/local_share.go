@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"secondhop/internal/locality"
 	"secondhop/internal/measure"
+	"secondhop/internal/trial"
 )
 
 // Shares that a check can look at.
@@ -34,25 +36,7 @@ func localShareKind() Kind {
 	return newKind("local_share", "The share that stays on its node is what the strategy should keep, or within bounds.",
 		LocalShare{Share: shareLocal, PerNode: true},
 		func(_ context.Context, in Input, p LocalShare) ([]measure.Assertion, error) {
-			id := p.Share + "-share"
-			if in.Model == "" && p.AtLeast == nil && p.AtMost == nil {
-				return cannotTell(id, in.of("all nodes"), "nobody can compute what %s should do: give bounds", in.Strategy), nil
-			}
-			shares, err := in.shares(p.Share)
-			if err != nil {
-				return nil, err
-			}
-			var assertions []measure.Assertion
-			for i, s := range shares {
-				switch {
-				case i > 0 && !p.PerNode:
-				case p.AtLeast == nil && p.AtMost == nil:
-					assertions = append(assertions, in.Family.Share(id, in.of(s.of), s.observed, s.expected))
-				default:
-					assertions = append(assertions, boundedShare(id, in.of(s.of), s.observed, p.AtLeast, p.AtMost))
-				}
-			}
-			return assertions, nil
+			return in.judgeShares(p.Share+"-share", p.Share, p.PerNode, p.AtLeast, p.AtMost)
 		})
 }
 
@@ -80,23 +64,61 @@ func (in Input) shares(which string) ([]partShare, error) {
 	if err != nil {
 		return nil, err
 	}
-	expected, err := in.Outcome.Expect(in.Model)
+	expected, err := in.expect()
 	if err != nil {
 		return nil, err
 	}
-	whole := partShare{"all nodes", tally.LocalShare(), expected.NodeLocal}
-	if which == shareSlot {
-		whole = partShare{"all nodes", tally.SlotShare(), expected.Slot}
+	zones := in.Outcome.Zones()
+	whole := map[string]partShare{
+		shareLocal: {"all nodes", tally.LocalShare(), expected.NodeLocal},
+		shareSlot:  {"all nodes", tally.SlotShare(), expected.Slot},
+		shareZone:  {"all nodes", tally.ZoneShare(zones), expected.ZoneLocal},
 	}
-	shares := []partShare{whole}
+	shares := []partShare{whole[which]}
 	for i, node := range in.Outcome.Nodes {
-		part := partShare{node, tally.LocalShareAt(node), expected.LocalAt(i)}
-		if which == shareSlot {
-			part = partShare{node, tally.SlotShareAt(node), expected.SlotAt[i]}
+		part := partShare{node, tally.LocalShareAt(node), expected.LocalAt[i]}
+		switch which {
+		case shareSlot:
+			part.observed, part.expected = tally.SlotShareAt(node), expected.SlotAt[i]
+		case shareZone:
+			part.observed, part.expected = tally.ZoneShareAt(node, zones), expected.ZoneAt[i]
 		}
 		shares = append(shares, part)
 	}
 	return shares, nil
+}
+
+// expect is what the arm's strategy should have done in the window with the pods that
+// were ready in it; of a strategy without a model it is nothing, for bounds only.
+func (in Input) expect() (trial.Expectation, error) {
+	model := in.Model
+	if model == "" {
+		model = locality.Endpoints // of which no value is used
+	}
+	return in.Outcome.ExpectIn(model, in.Window)
+}
+
+// judgeShares tests the whole and, if asked for, every node, by the strategy or by bounds.
+func (in Input) judgeShares(id, which string, perNode bool, atLeast, atMost *float64) ([]measure.Assertion, error) {
+	bounded := atLeast != nil || atMost != nil
+	if in.Model == "" && !bounded {
+		return cannotTell(id, in.of("all nodes"), "nobody can compute what %s should do: give bounds", in.Strategy), nil
+	}
+	shares, err := in.shares(which)
+	if err != nil {
+		return nil, err
+	}
+	var assertions []measure.Assertion
+	for i, s := range shares {
+		switch {
+		case i > 0 && !perNode:
+		case bounded:
+			assertions = append(assertions, boundedShare(id, in.of(s.of), s.observed, atLeast, atMost))
+		default:
+			assertions = append(assertions, in.Family.Share(id, in.of(s.of), s.observed, s.expected))
+		}
+	}
+	return assertions, nil
 }
 
 func cannotTell(id, subject, why string, args ...any) []measure.Assertion {

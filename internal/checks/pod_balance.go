@@ -53,25 +53,19 @@ func (in Input) expectedLoads(counts map[string]int64) ([]measure.Assertion, err
 	if in.Model == "" {
 		return cannotTell("pod_balance", in.of("every pod"), "nobody can compute what %s should do: give bounds", in.Strategy), nil
 	}
-	expected, err := in.Outcome.Expect(in.Model)
+	expected, err := in.expect()
 	if err != nil {
 		return nil, err
 	}
-	shares := map[string]float64{}
-	for i, node := range in.Outcome.Nodes {
-		for _, pod := range in.present() {
-			if pod.Node == node && len(expected.Load[i]) > 0 {
-				shares[pod.Name] = expected.Load[i][0]
-			}
-		}
-	}
-	return []measure.Assertion{in.Family.Pods("pod_balance", in.of("every pod"), counts, shares)}, nil
+	return []measure.Assertion{in.Family.Pods("pod_balance", in.of("every pod"), counts, expected.Pods)}, nil
 }
 
 // judge compares the spread with the bounds that are set.
 func (p PodBalance) judge(in Input, counts map[string]int64) []measure.Assertion {
 	b := measure.BalanceOf(counts)
-	detail := fmt.Sprintf("%d pods, busiest %s, idlest %s", b.Pods, extreme(counts, true), extreme(counts, false))
+	busiest, idlest := extreme(counts, true), extreme(counts, false)
+	detail := fmt.Sprintf("%d pods, busiest %s (%s), idlest %s (%s)", b.Pods,
+		busiest, measure.Count(counts[busiest]), idlest, measure.Count(counts[idlest]))
 	var assertions []measure.Assertion
 	add := func(what string, observed float64, atLeast, atMost *float64) {
 		if atLeast == nil && atMost == nil {
@@ -93,7 +87,7 @@ func (p PodBalance) judge(in Input, counts map[string]int64) []measure.Assertion
 	return assertions
 }
 
-// extreme names the pod with the most or the fewest requests.
+// extreme is the pod with the most or the fewest requests.
 func extreme(counts map[string]int64, most bool) string {
 	var found string
 	for _, pod := range slices.Sorted(maps.Keys(counts)) {
@@ -101,5 +95,5 @@ func extreme(counts map[string]int64, most bool) string {
 			found = pod
 		}
 	}
-	return fmt.Sprintf("%s (%s)", found, measure.Count(counts[found]))
+	return found
 }

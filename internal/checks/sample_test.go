@@ -55,7 +55,7 @@ func (s sample) input(t *testing.T) Input {
 		o.Spec.Events = append(o.Spec.Events, trial.Planned{Name: name})
 		o.Events = append(o.Events, trial.Happening{Planned: name, Name: name, Applied: sampleApplied, Done: sampleDone})
 	}
-	s.fill(o)
+	s.fill(t, o)
 	if s.observed != nil {
 		s.observed(o)
 	}
@@ -70,7 +70,9 @@ func podName(node, k int) string { return fmt.Sprintf("pod-%d-%d", node+1, k) }
 
 // fill makes the requests. The draw is a sequence that fills [0, 1) evenly, so that
 // shares are as exact as counts can be.
-func (s sample) fill(o *trial.Outcome) {
+func (s sample) fill(t *testing.T, o *trial.Outcome) {
+	t.Helper()
+	var records measure.Records
 	n := s.requests
 	if n == 0 {
 		n = 30_000
@@ -100,8 +102,13 @@ func (s sample) fill(o *trial.Outcome) {
 		if s.change != nil {
 			s.change(i, &r)
 		}
-		o.Records = append(o.Records, r)
+		records = append(records, r)
 	}
+	requests, err := trial.NewRequests(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Requests = requests
 	o.Summary.Requests = uint64(n)
 }
 

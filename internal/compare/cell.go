@@ -52,7 +52,7 @@ func cellOf(strategy deploy.Strategy, placement Placement, outcome *trial.Outcom
 	for i, node := range outcome.Nodes {
 		zones[node] = outcome.Placement.Zones[i]
 	}
-	tally, served := outcome.Tally(outcome.Whole()), 1-expected.Drop
+	tally, served := outcome.All(), 1-expected.Drop
 	local, zone := tally.LocalShare(), zoneShare(tally, zones)
 	drop := measure.Share{Hits: tally.Failed, N: tally.Requests}
 	balance := measure.BalanceOf(tally.Pods)

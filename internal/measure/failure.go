@@ -29,7 +29,8 @@ const (
 	OriginPod       = "pod"       // a pod answered so
 )
 
-func failureOf(r loadgen.Record) Failure {
+// FailureOf is what is known of a failed request.
+func FailureOf(r loadgen.Record) Failure {
 	return Failure{Class: r.Class, Status: r.Status, Node: r.Node, Server: r.Server, Pod: r.Pod}
 }
 

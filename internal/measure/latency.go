@@ -3,32 +3,79 @@ package measure
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
 )
 
-// Latency describes times of requests. Quantiles of it are exact, by nearest
-// rank: the smallest observed time that at least the part q of all does not exceed.
+// Latency describes times of requests. Quantiles of it are by nearest rank, the
+// smallest observed time that at least the part q of all does not exceed, and are
+// exact to 3 significant digits; the greatest time is exact. It only holds how often
+// each time of 3 digits was seen, some thousands at most, so that its size does not
+// grow with the number of requests. (An HdrHistogram from a microsecond to minutes
+// has 180 kB of counters however few it is given, and a run has a window a second.)
 type Latency struct {
-	sorted []time.Duration
+	counts map[time.Duration]int64 // by time, rounded
+	n      int64
+	max    time.Duration
 }
 
 // NewLatency takes the times in any order; the slice is not kept.
 func NewLatency(times []time.Duration) Latency {
-	return Latency{sorted: slices.Sorted(slices.Values(times))}
+	var l Latency
+	for _, t := range times {
+		l.add(t)
+	}
+	return l
+}
+
+// add takes one time; a negative one counts as 0.
+func (l *Latency) add(t time.Duration) {
+	t = max(t, 0)
+	if l.counts == nil {
+		l.counts = map[time.Duration]int64{}
+	}
+	l.counts[rounded(t)]++
+	l.n++
+	l.max = max(l.max, t)
+}
+
+// rounded keeps 3 significant digits.
+func rounded(t time.Duration) time.Duration {
+	unit := time.Duration(1)
+	for t/unit >= 1000 {
+		unit *= 10
+	}
+	return (t + unit/2) / unit * unit
 }
 
 // N is the number of times.
-func (l Latency) N() int64 { return int64(len(l.sorted)) }
+func (l Latency) N() int64 { return l.n }
 
 // Quantile is the q-quantile, q in [0, 1]; 0 when there are no times.
 func (l Latency) Quantile(q float64) time.Duration {
-	if len(l.sorted) == 0 {
-		return 0
+	rank := max(int64(math.Ceil(q*float64(l.n)-1e-9)), 1)
+	if rank >= l.n {
+		return l.max
 	}
-	rank := int(math.Ceil(q*float64(len(l.sorted)) - 1e-9))
-	return l.sorted[min(max(rank, 1), len(l.sorted))-1]
+	for _, t := range slices.Sorted(maps.Keys(l.counts)) {
+		if rank -= l.counts[t]; rank <= 0 {
+			return min(t, l.max)
+		}
+	}
+	return l.max
+}
+
+// Over is how many times are more than t, exact as the quantiles are.
+func (l Latency) Over(t time.Duration) int64 {
+	over := int64(0)
+	for at, n := range l.counts {
+		if at > t {
+			over += n
+		}
+	}
+	return over
 }
 
 // Summary is the usual quantiles.
@@ -38,7 +85,14 @@ func (l Latency) Summary() Quantiles {
 
 // Merge is all times of both; quantiles are never averaged.
 func (l Latency) Merge(other Latency) Latency {
-	return NewLatency(append(slices.Clone(l.sorted), other.sorted...))
+	both := Latency{counts: maps.Clone(l.counts), n: l.n + other.n, max: max(l.max, other.max)}
+	if both.counts == nil {
+		both.counts = map[time.Duration]int64{}
+	}
+	for t, n := range other.counts {
+		both.counts[t] += n
+	}
+	return both
 }
 
 // Quantiles are times of a window of requests. In JSON they are milliseconds.

@@ -16,37 +16,74 @@ type Bin struct {
 	Latency Quantiles
 }
 
+// binned is a Bin while it is filled.
+type binned struct {
+	local, slot Share
+	failed      int64
+	latency     Latency
+}
+
+func (b *binned) add(r loadgen.Record) {
+	if r.Failed() {
+		b.failed++
+		return
+	}
+	b.latency.add(r.Response())
+	if unattributed(r) {
+		return
+	}
+	b.local.N++
+	b.slot.N++
+	if r.PodNode == r.IngressNode {
+		b.local.Hits++
+	}
+	if FromSlot(r) {
+		b.slot.Hits++
+	}
+}
+
 // Bins cuts a run into windows of the given width, one after the other from the
 // start of the window until its end; the last one may be cut short. The order of
 // the records does not matter.
 func Bins(records []loadgen.Record, w Window, width time.Duration) []Bin {
+	bins, _ := BinsOf(Records(records), w, width) // memory cannot fail
+	return bins
+}
+
+// BinsOf is Bins of a source; its error is the source's.
+func BinsOf(from Source, w Window, width time.Duration) ([]Bin, error) {
+	if width <= 0 {
+		return nil, nil
+	}
 	end := w.To
-	if end == 0 {
-		for _, r := range records {
+	var filled []binned
+	err := from.Each(func(r loadgen.Record) error {
+		if !w.Contains(r.Scheduled) {
+			return nil
+		}
+		i := int((r.Scheduled - w.From) / width)
+		for len(filled) <= i {
+			filled = append(filled, binned{})
+		}
+		filled[i].add(r)
+		if w.To == 0 {
 			end = max(end, r.Scheduled+1)
 		}
-	}
-	if width <= 0 || end <= w.From {
 		return nil
+	})
+	if err != nil || end <= w.From {
+		return nil, err
 	}
-	tallies := make([]*Tally, (end-w.From+width-1)/width)
-	for i := range tallies {
-		tallies[i] = NewTally()
-	}
-	for _, r := range records {
-		if r.Scheduled >= w.From && r.Scheduled < end {
-			tallies[(r.Scheduled-w.From)/width].Add(r)
-		}
-	}
-	bins := make([]Bin, len(tallies))
-	for i, t := range tallies {
+	bins := make([]Bin, (end-w.From+width-1)/width)
+	for i := range bins {
 		from := w.From + time.Duration(i)*width
-		bins[i] = Bin{
-			Window: Window{from, min(from+width, end)}, Local: t.LocalShare(), Slot: t.SlotShare(),
-			Failed: t.Failed, Latency: t.Response().Summary(),
+		bins[i].Window = Window{from, min(from+width, end)}
+		if i < len(filled) {
+			f := &filled[i]
+			bins[i].Local, bins[i].Slot, bins[i].Failed, bins[i].Latency = f.local, f.slot, f.failed, f.latency.Summary()
 		}
 	}
-	return bins
+	return bins, nil
 }
 
 // Recovery is how fast a share came back after an event.
@@ -71,7 +108,10 @@ const recoveryStep = time.Second
 // window from which on all windows are accepted. The level is divided among the
 // windows, so that chance does not delay a recovery.
 func (f Family) Recover(records []loadgen.Record, t0, until time.Duration, expected float64, width time.Duration) Recovery {
-	bins := Bins(records, Window{t0, until}, recoveryStep)
+	return f.recover(Bins(records, Window{t0, until}, recoveryStep), t0, expected, width)
+}
+
+func (f Family) recover(bins []Bin, t0 time.Duration, expected float64, width time.Duration) Recovery {
 	per := int(width / recoveryStep)
 	var r Recovery
 	if per < 1 || len(bins) < per {
@@ -104,19 +144,30 @@ func (f Family) Recover(records []loadgen.Record, t0, until time.Duration, expec
 
 // Recovered asserts that the local share is back within the bound after t0.
 func (f Family) Recovered(id, subject string, records []loadgen.Record, t0, until time.Duration, expected float64, width, bound time.Duration) Assertion {
-	r := f.Recover(records, t0, until, expected, width)
+	a, _ := f.RecoveredOf(id, subject, Records(records), Window{t0, until}, expected, width, bound) // memory cannot fail
+	return a
+}
+
+// RecoveredOf is Recovered of a source, in the window that begins with the event; its
+// error is the source's.
+func (f Family) RecoveredOf(id, subject string, from Source, w Window, expected float64, width, bound time.Duration) (Assertion, error) {
+	bins, err := BinsOf(from, w, recoveryStep)
+	if err != nil {
+		return Assertion{}, err
+	}
+	r := f.recover(bins, w.From, expected, width)
 	a := AtMost(id, subject, "seconds", r.Took.Seconds(), bound.Seconds())
 	a.N, a.Tests = r.N, 1
 	switch {
 	case r.Windows == 0:
-		a.Verdict, a.Observed = Inconclusive, (until - t0).Seconds()
+		a.Verdict, a.Observed = Inconclusive, (w.To - w.From).Seconds()
 		a.Detail = fmt.Sprintf("the run ends before a window of %s is over", width)
 	case !r.Recovered:
-		a.Verdict, a.Observed = Fail, (until - t0).Seconds()
+		a.Verdict, a.Observed = Fail, (w.To - w.From).Seconds()
 		a.Detail = fmt.Sprintf("the local share is %.4f in the last window, want %.4f", r.Last.Ratio(), expected)
 	default:
 		a.Detail = fmt.Sprintf("%d windows of %s with %s requests or more, at %.4f in the last, want %.4f",
 			r.Windows, width, Count(r.N), r.Last.Ratio(), expected)
 	}
-	return a
+	return a, nil
 }

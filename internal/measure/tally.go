@@ -2,8 +2,6 @@ package measure
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -52,7 +50,7 @@ type Tally struct {
 	// Misrouted counts answers of another ingress than the request was sent to.
 	Misrouted int64
 
-	responses, services []time.Duration
+	response, service Latency
 }
 
 // NewTally is an empty tally.
@@ -74,6 +72,43 @@ func TallyOf(records []loadgen.Record, w Window) *Tally {
 	return t
 }
 
+// Source gives all records of a run, in any order and each time anew.
+type Source interface {
+	// Each calls each with every record and stops at its first error.
+	Each(each func(loadgen.Record) error) error
+}
+
+// Records are a source in memory.
+type Records []loadgen.Record
+
+// Each calls each with every record and stops at its first error.
+func (r Records) Each(each func(loadgen.Record) error) error {
+	for _, record := range r {
+		if err := each(record); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Tallies counts the records of a source in all windows at once. What it takes to
+// memory does not depend on the number of records.
+func Tallies(from Source, windows ...Window) ([]*Tally, error) {
+	tallies := make([]*Tally, len(windows))
+	for i := range tallies {
+		tallies[i] = NewTally()
+	}
+	err := from.Each(func(r loadgen.Record) error {
+		for i, w := range windows {
+			if w.Contains(r.Scheduled) {
+				tallies[i].Add(r)
+			}
+		}
+		return nil
+	})
+	return tallies, err
+}
+
 // Add counts one request. Failed ones are in Requests, Failed and Classes only:
 // nobody knows who would have served them.
 func (t *Tally) Add(r loadgen.Record) {
@@ -82,15 +117,15 @@ func (t *Tally) Add(r loadgen.Record) {
 	if r.Failed() {
 		t.Failed++
 		t.Classes[string(r.Class)]++
-		t.Failures[failureOf(r)]++
+		t.Failures[FailureOf(r)]++
 		if own(r.Class) {
 			t.Own++
 		}
 		return
 	}
-	t.responses = append(t.responses, r.Response())
-	t.services = append(t.services, r.Service())
-	if r.IngressNode == "" || r.PodNode == "" || r.Pod == "" {
+	t.response.add(r.Response())
+	t.service.add(r.Service())
+	if unattributed(r) {
 		t.Unattributed++
 		return
 	}
@@ -112,6 +147,11 @@ func (t *Tally) Add(r loadgen.Record) {
 	}
 	t.Pods[r.Pod]++
 	t.PodNodes[r.Pod] = r.PodNode
+}
+
+// unattributed reports whether an answer does not say who gave it.
+func unattributed(r loadgen.Record) bool {
+	return r.IngressNode == "" || r.PodNode == "" || r.Pod == ""
 }
 
 // own reports whether a request failed before it could tell anything about the
@@ -137,6 +177,32 @@ func (t *Tally) LocalShare() Share {
 	var s Share
 	for _, n := range t.Nodes {
 		s = s.Plus(Share{n.Local, n.Answered})
+	}
+	return s
+}
+
+// ZoneShare is the share that was served in the zone of its ingress; zones are those
+// of the nodes by name. A node that is in none is in a zone of its own.
+func (t *Tally) ZoneShare(zones map[string]string) Share {
+	var s Share
+	for node := range t.Nodes {
+		s = s.Plus(t.ZoneShareAt(node, zones))
+	}
+	return s
+}
+
+// ZoneShareAt is ZoneShare of one ingress node.
+func (t *Tally) ZoneShareAt(node string, zones map[string]string) Share {
+	n := t.Nodes[node]
+	if n == nil {
+		return Share{}
+	}
+	s := Share{N: n.Answered}
+	zone, known := zones[node]
+	for other, count := range n.ByPodNode {
+		if otherZone, exists := zones[other]; other == node || known && exists && zone == otherZone {
+			s.Hits += count
+		}
 	}
 	return s
 }
@@ -180,10 +246,10 @@ func (t *Tally) EdgeShares(nodes []string) []float64 {
 
 // Response is the response times of the successful requests, from the scheduled
 // instant; Service is from the instant at which each was really sent.
-func (t *Tally) Response() Latency { return NewLatency(t.responses) }
+func (t *Tally) Response() Latency { return t.response }
 
 // Service is the service times of the successful requests.
-func (t *Tally) Service() Latency { return NewLatency(t.services) }
+func (t *Tally) Service() Latency { return t.service }
 
 // Drops asserts that no request of the tally failed. If all that failed did so
 // by the generator's own fault, it is inconclusive.
@@ -206,27 +272,4 @@ func (t *Tally) Attributed(id, subject string) Assertion {
 		a.Detail = fmt.Sprintf("%s answers do not say who gave them, %s came from another ingress", Count(t.Unattributed), Count(t.Misrouted))
 	}
 	return a
-}
-
-// ReadRecords reads all records of a run from its requests.jsonl.
-func ReadRecords(from io.Reader) ([]loadgen.Record, error) {
-	var records []loadgen.Record
-	err := loadgen.ReadRecords(from, func(r loadgen.Record) error {
-		records = append(records, r)
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read request records: %w", err)
-	}
-	return records, nil
-}
-
-// ReadRecordFile is ReadRecords of a file.
-func ReadRecordFile(path string) ([]loadgen.Record, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("read request records: %w", err)
-	}
-	defer file.Close()
-	return ReadRecords(file)
 }

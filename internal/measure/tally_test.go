@@ -1,9 +1,7 @@
 package measure_test
 
 import (
-	"bytes"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"time"
 
@@ -66,6 +64,14 @@ func TestTally(t *testing.T) {
 	if q := tally.Service().Quantile(1); q != 2*time.Millisecond && q != 0 {
 		t.Errorf("service time %s", q)
 	}
+	zones := map[string]string{"w1": "a", "w2": "a", "w3": "b"}
+	across := measure.TallyOf([]loadgen.Record{
+		answered(1, "w1", "w2", "b", "reg1"), answered(2, "w1", "w3", "c", "reg2"),
+		answered(3, "w3", "w3", "c", "slot0"), answered(4, "w4", "w5", "d", "reg3"), answered(5, "w4", "w4", "e", "slot0"),
+	}, measure.Window{})
+	if got, want := across.ZoneShare(zones), (measure.Share{Hits: 3, N: 5}); got != want {
+		t.Errorf("zone share %v, want %v", got, want)
+	}
 	machine := measure.TallyOf([]loadgen.Record{{Class: wire.Ports}, records[0]}, measure.Window{})
 	if a := machine.Drops("id", "s"); a.Verdict != measure.Inconclusive || machine.Own != 1 {
 		t.Errorf("a failure of the generator: %s", a)
@@ -73,28 +79,6 @@ func TestTally(t *testing.T) {
 	clean := measure.TallyOf(records[:4], measure.Window{})
 	if a := clean.Attributed("id", "s"); a.Verdict != measure.Pass {
 		t.Errorf("clean tally: %s", a)
-	}
-}
-
-func TestReadRecords(t *testing.T) {
-	t.Parallel()
-	var lines bytes.Buffer
-	want := []loadgen.Record{answered(1, "w1", "w1", "a", "slot0"), answered(2, "w1", "w2", "b", "reg1")}
-	for _, r := range want {
-		lines.Write(r.AppendJSON(nil))
-	}
-	got, err := measure.ReadRecords(&lines)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if _, err := measure.ReadRecords(strings.NewReader("{")); err == nil {
-		t.Error("half a record is accepted")
-	}
-	if _, err := measure.ReadRecordFile("does-not-exist"); err == nil {
-		t.Error("a missing file is accepted")
 	}
 }
 

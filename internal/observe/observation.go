@@ -26,15 +26,18 @@ type Options struct {
 
 // Result is everything that was observed. Maps are by node name.
 type Result struct {
-	From    time.Time             `json:"from"`
-	To      time.Time             `json:"to"`
-	Slots   SlotReport            `json:"slots"`
-	Pods    PodReport             `json:"pods"`
-	HAProxy map[string]ProxyDelta `json:"haproxy"`
-	States  StateReport           `json:"states"`
-	Links   map[string]LinkDelta  `json:"links"`
-	Split   map[string]Split      `json:"split,omitempty"`
-	Host    HostHealth            `json:"host"`
+	From  time.Time  `json:"from"`
+	To    time.Time  `json:"to"`
+	Slots SlotReport `json:"slots"`
+	Pods  PodReport  `json:"pods"`
+	// Endpoints are those of the application's Service and of its slot Services.
+	Endpoints EndpointReport        `json:"endpoints"`
+	Nodes     NodeReport            `json:"nodes"`
+	HAProxy   map[string]ProxyDelta `json:"haproxy"`
+	States    StateReport           `json:"states"`
+	Links     map[string]LinkDelta  `json:"links"`
+	Split     map[string]Split      `json:"split,omitempty"`
+	Host      HostHealth            `json:"host"`
 }
 
 // SegmentGap is by which share the split of a node reads less than its link; see
@@ -49,6 +52,8 @@ type Observation struct {
 	splitter *Splitter // nil without a split
 	slots    *SlotWatcher
 	pods     *PodWatcher
+	ends     *EndpointWatcher
+	nodes    *NodeWatcher
 	states   *stateWatcher
 	before   counters
 	undo     cleanup.Stack
@@ -123,6 +128,14 @@ func (o *Observation) watch(ctx context.Context, app *deploy.App, sink Sink) (er
 		return err
 	}
 	o.undo.Push("watch of pods", o.pods.follower.abandon)
+	if o.ends, err = WatchEndpoints(ctx, typed, namespace, append(app.SlotServices(), app.Spec.Name)); err != nil {
+		return err
+	}
+	o.undo.Push("watch of endpoints", o.ends.follower.abandon)
+	if o.nodes, err = WatchNodes(ctx, typed); err != nil {
+		return err
+	}
+	o.undo.Push("watch of nodes", o.nodes.follower.abandon)
 	o.states = watchStates(ctx, o.lab.Edges, app.Backend(), app.OwnerBackend(), sink)
 	o.undo.Push("samples of states", func(context.Context) error { o.states.finish(); return nil })
 	return nil
@@ -172,6 +185,12 @@ func (o *Observation) End(ctx context.Context) (_ *Result, err error) {
 func (o *Observation) finishWatches(ctx context.Context, result *Result) (err error) {
 	result.States = o.states.finish()
 	if result.Pods, err = o.pods.Finish(ctx); err != nil {
+		return err
+	}
+	if result.Endpoints, err = o.ends.Finish(ctx); err != nil {
+		return err
+	}
+	if result.Nodes, err = o.nodes.Finish(ctx); err != nil {
 		return err
 	}
 	if o.slots != nil {

@@ -26,6 +26,9 @@ type PodLife struct {
 	Node   string `json:"node"`
 	Slot   string `json:"slot"`
 	Before bool   `json:"before"`
+	// Owner is its controller, such as "ReplicaSet/my-app-1-7d4b9c6f5d".
+	Owner   string `json:"owner,omitempty"`
+	Address string `json:"address,omitempty"`
 
 	Created   time.Time `json:"created"`
 	Scheduled time.Time `json:"scheduled"`
@@ -52,6 +55,28 @@ type PodReport struct {
 	Coverage
 	Pods       []PodLife       `json:"pods"`
 	Violations []SlotViolation `json:"violations"`
+	// Readiness and Labels are the histories of what may change more than once. They
+	// begin with what each pod had when it was first seen.
+	Readiness []ReadyChange `json:"readiness,omitempty"`
+	Labels    []LabelChange `json:"labels,omitempty"`
+}
+
+// ReadyChange is a pod that became ready or stopped being so.
+type ReadyChange struct {
+	At    time.Time `json:"at"`
+	Pod   string    `json:"pod"`
+	Ready bool      `json:"ready"`
+}
+
+// LabelChange is a pod whose slot label was written; an empty slot is a label that
+// was taken away.
+type LabelChange struct {
+	At   time.Time `json:"at"`
+	Pod  string    `json:"pod"`
+	Slot string    `json:"slot"`
+	// Writer is the field manager that owns the label, as the API server has it; empty
+	// for a label that the pod was made with.
+	Writer string `json:"writer,omitempty"`
 }
 
 // LabelLatencies is, for each pod that was labelled during the watch, the time
@@ -112,7 +137,10 @@ func WatchPods(ctx context.Context, client kubernetes.Interface, namespace, sele
 // Finish waits until the watch has seen everything up to now and ends it.
 func (w *PodWatcher) Finish(ctx context.Context) (PodReport, error) {
 	coverage, err := w.follower.finish(ctx)
-	report := PodReport{Coverage: coverage, Violations: w.tracker.violations}
+	report := PodReport{
+		Coverage: coverage, Violations: w.tracker.violations,
+		Readiness: w.tracker.readiness, Labels: w.tracker.labels,
+	}
 	for _, uid := range w.tracker.order {
 		report.Pods = append(report.Pods, *w.tracker.lives[uid])
 	}
@@ -125,6 +153,8 @@ type podTracker struct {
 	order      []string // UIDs as they appeared
 	lives      map[string]*PodLife
 	violations []SlotViolation
+	readiness  []ReadyChange
+	labels     []LabelChange
 }
 
 func (t *podTracker) reset(at time.Time, pods []*corev1.Pod) {
@@ -133,7 +163,7 @@ func (t *podTracker) reset(at time.Time, pods []*corev1.Pod) {
 	for _, pod := range pods {
 		exists[string(pod.UID)] = true
 		if first {
-			t.adopt(pod)
+			t.adopt(at, pod)
 		} else {
 			t.update(at, pod)
 		}
@@ -148,15 +178,20 @@ func (t *podTracker) reset(at time.Time, pods []*corev1.Pod) {
 
 // adopt takes up a pod that is older than the watch: what it has reached already
 // was reached before, at a time unknown.
-func (t *podTracker) adopt(pod *corev1.Pod) {
+func (t *podTracker) adopt(at time.Time, pod *corev1.Pod) {
 	life := t.add(pod)
 	life.Before = true
 	life.Node, life.Slot = pod.Spec.NodeName, pod.Labels[SlotLabel]
+	life.Address = pod.Status.PodIP
+	t.note(at, life, pod)
 }
 
 func (t *podTracker) add(pod *corev1.Pod) *PodLife {
 	uid := string(pod.UID)
 	life := &PodLife{Name: pod.Name, UID: uid}
+	if owner := metav1.GetControllerOf(pod); owner != nil {
+		life.Owner = owner.Kind + "/" + owner.Name
+	}
 	t.lives[uid] = life
 	t.order = append(t.order, uid)
 	return life
@@ -177,6 +212,10 @@ func (t *podTracker) update(at time.Time, pod *corev1.Pod) {
 		life = t.add(pod)
 		t.station(&life.Created, at, EventPodCreated, life)
 	}
+	if pod.Status.PodIP != "" {
+		life.Address = pod.Status.PodIP
+	}
+	t.note(at, life, pod)
 	hadNode, hadSlot := life.Node != "", life.Slot != ""
 	if pod.Spec.NodeName != "" {
 		life.Node = pod.Spec.NodeName

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 )
@@ -44,25 +43,8 @@ type SlotWatcher struct {
 
 // WatchSlots begins to watch the slot Services of a namespace.
 func WatchSlots(ctx context.Context, client kubernetes.Interface, namespace string, services []string, sink Sink) (*SlotWatcher, error) {
-	api := client.DiscoveryV1().EndpointSlices(namespace)
-	selector := fmt.Sprintf("%s in (%s)", discoveryv1.LabelServiceName, strings.Join(services, ","))
-	from := source[*discoveryv1.EndpointSlice]{
-		subject: "slot EndpointSlices of " + namespace,
-		list: func(ctx context.Context, opts metav1.ListOptions) ([]*discoveryv1.EndpointSlice, string, error) {
-			opts.LabelSelector = selector
-			list, err := api.List(ctx, opts)
-			if err != nil {
-				return nil, "", err
-			}
-			return pointers(list.Items), list.ResourceVersion, nil
-		},
-		watch: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-			opts.LabelSelector = selector
-			return api.Watch(ctx, opts)
-		},
-	}
 	tracker := &slotTracker{services: services, sink: sink}
-	f, err := follow(ctx, from, tracker)
+	f, err := follow(ctx, sliceSource(client, namespace, services), tracker)
 	if err != nil {
 		return nil, err
 	}

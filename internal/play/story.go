@@ -26,9 +26,9 @@ func writeStory(w io.Writer, o *trial.Outcome) error {
 	lost := map[string]int64{}
 	var first, last *loadgen.Record
 	var n int64
-	for _, r := range o.Records {
+	err := o.Requests.Each(func(r loadgen.Record) error {
 		if !r.Failed() {
-			continue
+			return nil
 		}
 		if first == nil {
 			first = &r
@@ -36,6 +36,10 @@ func writeStory(w io.Writer, o *trial.Outcome) error {
 		last = &r
 		n++
 		lost[by(r)]++
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if first != nil {
 		lines = append(lines, line{first.Done, "first request lost: " + describe(*first)})
@@ -47,7 +51,7 @@ func writeStory(w io.Writer, o *trial.Outcome) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w, "  lost: %s of %s requests\n", measure.Count(n), measure.Count(int64(len(o.Records))))
+	_, err = fmt.Fprintf(w, "  lost: %s of %s requests\n", measure.Count(n), measure.Count(o.All().Requests))
 	for _, who := range slices.Sorted(maps.Keys(lost)) {
 		fmt.Fprintf(w, "    %6d  %s\n", lost[who], who)
 	}

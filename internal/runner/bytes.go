@@ -39,7 +39,7 @@ func (p Pair) expected() (baseline, slots locality.Expected, err error) {
 // The formula is about bytes of given flows; whether the flows are right is what
 // the tests of shares say, with far more requests.
 func (o *Outcome) routed() locality.Expected {
-	tally := o.Tally(o.Whole())
+	tally := o.All()
 	flows := locality.Expected{Edge: tally.EdgeShares(o.Nodes)}
 	for _, from := range o.Nodes {
 		row := make([]float64, len(o.Nodes))
@@ -139,7 +139,7 @@ func (p Pair) sound() []measure.Assertion {
 	for _, o := range []*Outcome{p.Baseline, p.Slots} {
 		assertions = append(assertions,
 			measure.Generator("generator", o.Spec.Name, o.Summary),
-			o.Tally(o.Whole()).Drops("drops", o.Spec.Name))
+			o.All().Drops("drops", o.Spec.Name))
 		assertions = append(assertions, o.partsAddUp()...)
 	}
 	return assertions
@@ -232,7 +232,7 @@ const overloaded = time.Second
 // SlotsCarryWhatDropped is that one offered load overloads the links of the
 // baseline, which drops, and is carried by slots without a single failure.
 func (l *Lab) SlotsCarryWhatDropped(p Pair) []measure.Assertion {
-	baseline, slots := p.Baseline.Tally(p.Baseline.Whole()), p.Slots.Tally(p.Slots.Whole())
+	baseline, slots := p.Baseline.All(), p.Slots.All()
 	var dropped float64
 	for _, node := range p.Baseline.Nodes {
 		link := p.Baseline.Observed.Links[node]
@@ -254,7 +254,7 @@ func (l *Lab) CutRows(group string, p Pair) error {
 		return err
 	}
 	nodes, mean := p.predictedCuts()
-	rows := []report.Row{p.Baseline.row(group, baseline, p.Baseline.Whole()), p.Slots.row(group, slots, p.Slots.Whole())}
+	rows := []report.Row{p.Baseline.row(group, baseline, p.Baseline.All()), p.Slots.row(group, slots, p.Slots.All())}
 	for i, o := range []*Outcome{p.Baseline, p.Slots} {
 		var traffic []measure.Traffic
 		for _, node := range o.Nodes {

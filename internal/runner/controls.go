@@ -26,7 +26,7 @@ func (l *Lab) Reinstall(ctx context.Context, options deploy.Options) error {
 // ControlDrops is red, and so good, when the check of drops sees none although
 // pods ended in the middle of their requests.
 func (l *Lab) ControlDrops(o *Outcome) measure.Assertion {
-	tally := o.Tally(o.Whole())
+	tally := o.All()
 	return measure.Control("control-drops", "pods that exit at SIGTERM, redispatch off", len(o.Events) > 0,
 		tally.Drops("drops", "all nodes"))
 }
@@ -38,7 +38,7 @@ func (l *Lab) ControlNeverReady(o *Outcome) ([]measure.Assertion, error) {
 	if err != nil {
 		return nil, err
 	}
-	tally := o.Tally(o.Whole())
+	tally := o.All()
 	share := tally.SlotShare()
 	return []measure.Assertion{
 		measure.Equal("control-never-ready", "requests that reached a slot", "requests", float64(share.Hits), 0),
@@ -65,7 +65,11 @@ func (l *Lab) ControlRuntimeOnly(ctx context.Context, app *deploy.App, o *Outcom
 	for _, node := range o.Nodes {
 		fewest = min(fewest, regular[node])
 	}
-	after := o.Tally(o.Window(timeline.After)).LocalShare()
+	tally, err := o.Tally(o.Window(timeline.After))
+	if err != nil {
+		return nil, err
+	}
+	after := tally.LocalShare()
 	highest, err := l.highestLocal(o, after.N)
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ func (l *Lab) Shares(app *deploy.App, o *Outcome, strategy locality.Strategy) ([
 	if err != nil {
 		return nil, err
 	}
-	tally := o.Tally(o.Whole())
+	tally := o.All()
 	assertions := []measure.Assertion{
 		tally.Drops("drops", "all nodes"),
 		tally.Attributed("attribution", "all nodes"),
@@ -88,5 +88,5 @@ func (l *Lab) Row(group string, o *Outcome, strategy locality.Strategy) error {
 	if err != nil {
 		return err
 	}
-	return l.Results.Row(o.row(group, expected, o.Whole()))
+	return l.Results.Row(o.row(group, expected, o.All()))
 }

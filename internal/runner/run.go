@@ -14,7 +14,6 @@ import (
 	"secondhop/clusters"
 	"secondhop/internal/cleanup"
 	"secondhop/internal/deploy"
-	"secondhop/internal/measure"
 	"secondhop/internal/observe"
 	"secondhop/internal/trial"
 	"secondhop/internal/wait"
@@ -101,7 +100,7 @@ func (l *Lab) newOutcome(app *deploy.App, spec trial.Spec) (*Outcome, error) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("results of %s: %w", spec.Name, err)
 	}
-	outcome := &Outcome{&trial.Outcome{Spec: spec, Dir: dir, Nodes: l.Cluster.WorkerNames()}}
+	outcome := &Outcome{&trial.Outcome{Spec: spec, App: app, Dir: dir, Nodes: l.Cluster.WorkerNames()}}
 	for _, node := range l.Cluster.Workers() {
 		outcome.Placement.Pods = append(outcome.Placement.Pods, app.PodsPerNode[node.Name])
 		outcome.Placement.Zones = append(outcome.Placement.Zones, node.Zone)
@@ -157,7 +156,7 @@ func (o *Outcome) readClient() (err error) {
 	if o.Summary, err = loadgen.ReadSummary(filepath.Join(o.Dir, loadgen.SummaryFile)); err != nil {
 		return err
 	}
-	o.Records, err = measure.ReadRecordFile(filepath.Join(o.Dir, loadgen.RecordsFile))
+	o.Requests, err = trial.OpenRequests(filepath.Join(o.Dir, loadgen.RecordsFile))
 	return err
 }
 

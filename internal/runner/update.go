@@ -29,15 +29,22 @@ func (l *Lab) Update(o *Outcome, bounds UpdateBounds) ([]measure.Assertion, erro
 	if err != nil {
 		return nil, err
 	}
-	whole, after := o.Tally(o.Whole()), o.Window(timeline.After)
+	after := o.Window(timeline.After)
+	recovered, err := l.Family.RecoveredOf("recovery", "local share after the last pod", o.Requests,
+		after, expected.NodeLocal, recoveryWindow, bounds.Recovery)
+	if err != nil {
+		return nil, err
+	}
 	assertions := []measure.Assertion{
-		whole.Drops("drops", "all nodes"),
+		o.All().Drops("drops", "all nodes"),
 		oneHolder(o),
-		l.Family.Recovered("recovery", "local share after the last pod", o.Records,
-			after.From, after.To, expected.NodeLocal, recoveryWindow, bounds.Recovery),
+		recovered,
 	}
 	if bounds.P99 > 0 {
-		during := o.Tally(o.Window(timeline.During))
+		during, err := o.Tally(o.Window(timeline.During))
+		if err != nil {
+			return nil, err
+		}
 		assertions = append(assertions, measure.P99("response-time", "p99 during the update", during.Response(), bounds.P99))
 	}
 	return decided(measure.Generator("generator", "client", o.Summary), assertions...), nil
@@ -66,7 +73,11 @@ func (l *Lab) UpdateRows(group string, o *Outcome) error {
 		return err
 	}
 	for _, phase := range []timeline.Phase{timeline.Before, timeline.During, timeline.After} {
-		row := o.row(group, expected, o.Window(phase))
+		tally, err := o.Tally(o.Window(phase))
+		if err != nil {
+			return err
+		}
+		row := o.row(group, expected, tally)
 		row.Strategy = string(phase)
 		if err := l.Results.Row(row); err != nil {
 			return err
@@ -75,9 +86,9 @@ func (l *Lab) UpdateRows(group string, o *Outcome) error {
 	return nil
 }
 
-// row describes a window of a run as the table of results shows it.
-func (o *Outcome) row(group string, expected locality.Expected, w measure.Window) report.Row {
-	return report.RowOf(group, o.Placement, o.Nodes, expected, o.Tally(w))
+// row describes a part of a run as the table of results shows it.
+func (o *Outcome) row(group string, expected locality.Expected, tally *measure.Tally) report.Row {
+	return report.RowOf(group, o.Placement, o.Nodes, expected, tally)
 }
 
 // Reloaded is what reloads have to show: nothing dropped, the shares as before
@@ -87,14 +98,16 @@ func (l *Lab) Reloaded(ctx context.Context, app *deploy.App, o *Outcome) ([]meas
 	if err != nil {
 		return nil, err
 	}
-	since := o.Tally(measure.Window{From: o.Window(timeline.During).From, To: o.End()})
+	since, err := o.Tally(measure.Window{From: o.Window(timeline.During).From, To: o.End()})
+	if err != nil {
+		return nil, err
+	}
 	regular, err := l.regularServers(ctx, app)
 	if err != nil {
 		return nil, err
 	}
-	whole := o.Tally(o.Whole())
 	assertions := []measure.Assertion{
-		whole.Drops("drops", "all nodes"),
+		o.All().Drops("drops", "all nodes"),
 		l.Family.Share("local-share", "all nodes since the first reload", since.LocalShare(), expected.NodeLocal),
 		l.Family.Share("slot-share", "all nodes since the first reload", since.SlotShare(), expected.Slot),
 	}

@@ -1,8 +1,11 @@
 package trial
 
 import (
+	"fmt"
 	"time"
 
+	"secondhop/clusters/links"
+	"secondhop/internal/deploy"
 	"secondhop/internal/locality"
 	"secondhop/internal/measure"
 	"secondhop/internal/observe"
@@ -15,9 +18,14 @@ type Outcome struct {
 	Spec     Spec
 	Dir      string
 	Summary  *loadgen.Summary
-	Records  []loadgen.Record
+	Requests *Requests
 	Observed *observe.Result
-	Events   []Happening
+	// App is what received the load; nil if that is not known.
+	App *deploy.App
+	// Calibrations are what the links carried before the load and, if that was measured
+	// again, after it.
+	Calibrations []links.Calibration
+	Events       []Happening
 	// Nodes are the workers in order; Placement is what was ready on them.
 	Nodes     []string
 	Placement locality.Placement
@@ -41,13 +49,7 @@ func (o *Outcome) Clock() timeline.Clock {
 func (o *Outcome) Whole() measure.Window { return measure.Window{To: o.End()} }
 
 // End is past the last scheduled instant.
-func (o *Outcome) End() time.Duration {
-	var last time.Duration
-	for _, r := range o.Records {
-		last = max(last, r.Scheduled)
-	}
-	return last + 1
-}
+func (o *Outcome) End() time.Duration { return o.Requests.End() }
 
 // Window is when a phase of the run was: before the first event, during them, or
 // after the last one was done. Without events all of it is before.
@@ -69,13 +71,31 @@ func (o *Outcome) Window(phase timeline.Phase) measure.Window {
 	}
 }
 
-// Tally counts the requests of a window.
-func (o *Outcome) Tally(w measure.Window) *measure.Tally { return measure.TallyOf(o.Records, w) }
+// Tally counts the requests of a window. It is shared and must not be changed.
+func (o *Outcome) Tally(w measure.Window) (*measure.Tally, error) {
+	tallies, err := o.Requests.Tallies(w)
+	if err != nil {
+		return nil, fmt.Errorf("count the requests of %s: %w", o.Spec.Name, err)
+	}
+	return tallies[0], nil
+}
+
+// All counts the requests of the whole run. It is shared and must not be changed.
+func (o *Outcome) All() *measure.Tally { return o.Requests.whole }
+
+// Zones are the zones of the workers by their names; none if the lab has no zones.
+func (o *Outcome) Zones() map[string]string {
+	zones := map[string]string{}
+	for i, zone := range o.Placement.Zones {
+		zones[o.Nodes[i]] = zone
+	}
+	return zones
+}
 
 // Expect is what a strategy should have done, given where the pods were and how
 // evenly the edge balancer really spread the requests.
 func (o *Outcome) Expect(strategy locality.Strategy) (locality.Expected, error) {
 	placement := o.Placement
-	placement.Shares = o.Tally(o.Whole()).EdgeShares(o.Nodes)
+	placement.Shares = o.All().EdgeShares(o.Nodes)
 	return locality.Expect(strategy, placement, locality.Options{})
 }
