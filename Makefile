@@ -55,6 +55,14 @@ e2e: image bin/e2e.test ## The whole suite on a real cluster with shaped links
 smoke: image bin/e2e.test ## The shortest proof, on the running lab if there is one, which it keeps
 	SECONDHOP_KEEP=1 bin/e2e.test -test.v -test.timeout 20m -test.run '^TestSmoke$$'
 
+.PHONY: compare
+compare: image ## Every strategy on four placements, measured beside expected
+	$(SECONDHOP) compare --kubernetes $(KUBERNETES) --artifacts $(ARTIFACTS)
+
+.PHONY: incidents
+incidents: image ## Plays every incident of the library and lists their verdicts
+	$(SECONDHOP) incidents --run --artifacts $(ARTIFACTS)
+
 .PHONY: down
 down: $(SECONDHOP) ## Remove the lab
 	$(SECONDHOP) down

@@ -15,6 +15,9 @@ import (
 	"secondhop/internal/trial"
 )
 
+// few pods are enough to see that something is broken, and are there sooner.
+var few = []int{2, 2, 0, 1}
+
 // TestControls breaks the system on purpose, once for each kind of check, and
 // wants the check to turn red: a check that cannot fail is a defect.
 func TestControls(t *testing.T) {
@@ -27,7 +30,7 @@ func TestControls(t *testing.T) {
 	}
 	environment.Test(t,
 		control("an app that exits at SIGTERM, with redispatch off, drops requests", func(ctx context.Context, t *testing.T) {
-			app := steady(ctx, t, deploy.AppSpec{Placement: uneven, Stop: deploy.StopExit, Grace: -1, RedispatchOff: true})
+			app := steady(ctx, t, deploy.AppSpec{Placement: few, Stop: deploy.StopExit, Grace: -1, RedispatchOff: true})
 			outcome := run(ctx, t, app, trial.Spec{
 				Name:   "control-drops",
 				Load:   trial.Load{Rate: timingRate},
@@ -38,7 +41,7 @@ func TestControls(t *testing.T) {
 			assert(t, group, lab.ControlDrops(outcome))
 		}),
 		control("an agent that never says ready keeps every slot shut", func(ctx context.Context, t *testing.T) {
-			app := steady(ctx, t, deploy.AppSpec{Placement: uneven, Agent: deploy.AgentNeverReady})
+			app := steady(ctx, t, deploy.AppSpec{Placement: few, Agent: deploy.AgentNeverReady})
 			outcome := run(ctx, t, app, trial.Spec{
 				Name: "control-never-ready",
 				Load: trial.Load{Rate: countRate, Requests: 12_000},
@@ -50,7 +53,7 @@ func TestControls(t *testing.T) {
 		control("an operator that frees a slot at the deletion timestamp is caught", func(ctx context.Context, t *testing.T) {
 			require.NoError(t, lab.Reinstall(ctx, deploy.Options{UsherArgs: []string{"--fault=free-slot-at-deletion"}}))
 			defer restore(ctx, t)
-			app := steady(ctx, t, deploy.AppSpec{Placement: uneven})
+			app := steady(ctx, t, deploy.AppSpec{Placement: few})
 			outcome := run(ctx, t, app, trial.Spec{
 				Name:   "control-slot-rule",
 				Load:   trial.Load{Rate: timingRate},
@@ -63,7 +66,7 @@ func TestControls(t *testing.T) {
 		control("server addresses that only the running HAProxy knows, and a reload, are caught", func(ctx context.Context, t *testing.T) {
 			require.NoError(t, lab.Reinstall(ctx, deploy.Options{EdgeArgs: []string{"--addresses=runtime-only"}}))
 			defer restore(ctx, t)
-			app := steady(ctx, t, deploy.AppSpec{Placement: uneven})
+			app := steady(ctx, t, deploy.AppSpec{Placement: few})
 			outcome := run(ctx, t, app, trial.Spec{
 				Name:   "control-runtime-only",
 				Load:   trial.Load{Rate: timingRate},

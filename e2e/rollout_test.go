@@ -39,14 +39,14 @@ func TestRollingUpdates(t *testing.T) {
 	for _, update := range []struct {
 		name   string
 		event  func() faults.Event
-		probe  bool          // the edge balancer has to notice
+		probe  *trial.Probe  // nil unless the edge balancer has to notice
 		bound  time.Duration // of the p99 during the update; 0 for none
 		settle time.Duration // load after the last pod
 	}{
 		{name: "all pods at once", event: func() faults.Event { return lab.RestartAll(app) }, settle: 20 * time.Second},
 		{name: "one pod at a time", event: func() faults.Event { return lab.RestartOneByOne(app) }, bound: onePodP99, settle: 20 * time.Second},
 		{name: "usher", event: func() faults.Event { return lab.RestartUsher() }, settle: 20 * time.Second},
-		{name: "edge DaemonSet", event: func() faults.Event { return lab.RolloutEdge() }, probe: true, settle: 20 * time.Second},
+		{name: "edge DaemonSet", event: func() faults.Event { return lab.RolloutEdge() }, probe: trial.DefaultProbe(), settle: 20 * time.Second},
 	} {
 		features.Assess(update.name, func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			require.NoError(t, lab.Steady(ctx, app))
@@ -78,7 +78,7 @@ func TestReloads(t *testing.T) {
 				Load:   trial.Load{Rate: timingRate},
 				Before: 5 * time.Second,
 				Events: trial.InTurn(lab.Reload(), lab.Reload(), lab.Reload()),
-				After:  40 * time.Second,
+				After:  36 * time.Second,
 			})
 			assertions, err := lab.Reloaded(ctx, app, outcome)
 			require.NoError(t, err)

@@ -34,13 +34,18 @@ type Env struct {
 func Kinds() []Kind {
 	return []Kind{
 		agentSetKind(),
+		apiserverStopKind(),
 		appSetKind(),
 		dnsSetKind(),
 		ingressPatchKind(),
 		ingressRecreateKind(),
 		ingressReloadKind(),
 		jobRunKind(),
+		kubeproxyPauseKind(),
+		kubeproxyRestartKind(),
 		labelWriteKind(),
+		linkSetKind(),
+		nodePoweroffKind(),
 		operatorCrashKind(),
 		operatorDuplicateKind(),
 		operatorPauseKind(),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -29,9 +30,15 @@ type Player struct {
 // must come out into the lab's results. Its error is about the lab; what the
 // system under test did wrong is a verdict. Before is how often it was played on
 // this lab already.
-func (p Player) Play(ctx context.Context, scenario *fixtures.Scenario, before int) (measure.Verdict, error) {
+func (p Player) Play(ctx context.Context, scenario *fixtures.Scenario, before int) (verdict measure.Verdict, err error) {
+	if zones := scenario.Shape.Zones; len(zones) > 0 {
+		if err := p.Lab.Zone(ctx, zones); err != nil {
+			return measure.Inconclusive, err
+		}
+		defer func() { err = errors.Join(err, p.Lab.Whole(context.WithoutCancel(ctx))) }()
+	}
 	var played []checks.Arm
-	verdict := measure.Pass
+	verdict = measure.Pass
 	for _, arm := range scenario.Arms() {
 		in, err := scenario.For(arm)
 		if err != nil {
@@ -74,6 +81,11 @@ func (p Player) arm(ctx context.Context, in *fixtures.Scenario, arm fixtures.Arm
 	app, err := p.Lab.Deploy(ctx, strategy.Apply(appOf(in)))
 	if err != nil {
 		return nil, checks.Arm{}, err
+	}
+	if strategy.PerRequest {
+		if err := p.Lab.Parts.WaitProxies(ctx, app); err != nil {
+			return nil, checks.Arm{}, err
+		}
 	}
 	spec, err := p.trialOf(ctx, in, arm, app, strategy)
 	if err != nil {
@@ -140,10 +152,13 @@ func (p Player) trialOf(ctx context.Context, in *fixtures.Scenario, arm fixtures
 	traffic := in.Traffic
 	load, err := p.Lab.Toward(ctx, app, strategy, trial.Load{
 		Rate: traffic.Rate, Answer: traffic.Answer, Method: traffic.Method, Body: traffic.Body, Timeout: traffic.Timeout,
-		PerRequest: traffic.Connection == "per-request", Probe: in.EdgeBalancer.Probe != nil,
+		PerRequest: traffic.Connection == "per-request", Probe: (*trial.Probe)(in.EdgeBalancer.Probe),
 	})
 	if err != nil {
 		return trial.Spec{}, err
+	}
+	if len(traffic.Skew) > 0 && load.Weights == nil {
+		load.Weights = p.weights(traffic.Skew)
 	}
 	if len(in.Events) == 0 {
 		load.Requests = uint64(traffic.Rate * traffic.Duration.Seconds())
@@ -161,6 +176,19 @@ func (p Player) trialOf(ctx context.Context, in *fixtures.Scenario, arm fixtures
 		})
 	}
 	return spec, nil
+}
+
+// weights are the nodes' parts of a load that is uneven over zones, in hundredths.
+func (p Player) weights(skew map[string]float64) map[string]int {
+	weights := map[string]int{}
+	for _, worker := range p.Lab.Cluster.Workers() {
+		weight, named := skew[worker.Zone]
+		if !named {
+			weight = 1
+		}
+		weights[worker.Name] = int(math.Round(100 * weight))
+	}
+	return weights
 }
 
 // when draws what an instant leaves to chance.

@@ -54,9 +54,10 @@ func planOf(load trial.Load, workers []clusters.Node, app *deploy.App) loadgen.P
 	if load.Answer > 0 {
 		plan.Path = "/?size=" + strconv.FormatInt(int64(load.Answer), 10)
 	}
-	if load.Probe {
+	if probe := load.Probe; probe != nil {
 		plan.Probe = &loadgen.Probe{
-			Path: "/-/ready", Interval: loadgen.Duration(time.Second), Timeout: loadgen.Duration(time.Second), Fall: 2, Rise: 2,
+			Path: "/-/ready", Interval: loadgen.Duration(probe.Interval), Timeout: loadgen.Duration(probe.Timeout),
+			Fall: probe.Fall, Rise: probe.Rise,
 		}
 	}
 	if load.Method != "" {

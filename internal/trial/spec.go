@@ -40,10 +40,21 @@ type Load struct {
 	Weights map[string]int
 	// Probe makes the edge balancer check the ingresses and leave out those that
 	// do not answer; without it every node gets its share always.
-	Probe bool
+	Probe *Probe
 	// Background is how much each node receives besides, from the client into a
 	// sink on the node; nodes that are not in it receive nothing.
 	Background map[string]units.BitRate
+}
+
+// Probe is the health check of the edge balancer.
+type Probe struct {
+	Interval, Timeout time.Duration
+	Fall, Rise        int // checks in a row that take a node out, and bring it back
+}
+
+// DefaultProbe takes a node out two seconds after it has begun to drain.
+func DefaultProbe() *Probe {
+	return &Probe{Interval: time.Second, Timeout: time.Second, Fall: 2, Rise: 2}
 }
 
 // Spec is one load and what happens under it.
