@@ -43,10 +43,10 @@ func TestRollingUpdates(t *testing.T) {
 		bound  time.Duration // of the p99 during the update; 0 for none
 		settle time.Duration // load after the last pod
 	}{
-		{name: "all pods at once", event: func() faults.Event { return lab.RestartAll(app) }, settle: 20 * time.Second},
-		{name: "one pod at a time", event: func() faults.Event { return lab.RestartOneByOne(app) }, bound: onePodP99, settle: 20 * time.Second},
-		{name: "usher", event: func() faults.Event { return lab.RestartUsher() }, settle: 20 * time.Second},
-		{name: "edge DaemonSet", event: func() faults.Event { return lab.RolloutEdge() }, probe: trial.DefaultProbe(), settle: 20 * time.Second},
+		{name: "all pods at once", event: func() faults.Event { return lab.RestartAll(app) }, settle: 16 * time.Second},
+		{name: "one pod at a time", event: func() faults.Event { return lab.RestartOneByOne(app) }, bound: onePodP99, settle: 16 * time.Second},
+		{name: "usher", event: func() faults.Event { return lab.RestartUsher() }, settle: 16 * time.Second},
+		{name: "edge DaemonSet", event: func() faults.Event { return lab.RolloutEdge() }, probe: trial.DefaultProbe(), settle: 16 * time.Second},
 	} {
 		features.Assess(update.name, func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			require.NoError(t, lab.Steady(ctx, app))

@@ -113,3 +113,13 @@ func FuzzParseProcessorTimes(f *testing.F) {
 		}
 	})
 }
+
+// No machine is idle for more than all of the time.
+func TestAwaitQuietGivesUp(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := AwaitQuiet(ctx, 1.5); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("AwaitQuiet = %v, want it to give up", err)
+	}
+}

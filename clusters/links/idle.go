@@ -1,11 +1,39 @@
 package links
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
+	"time"
+
+	"secondhop/internal/wait"
 )
+
+// Quiet is the share of idle processor time at which a lab that has just been made
+// counts as settled.
+const Quiet = 0.6
+
+// AwaitQuiet waits until the processors were idle for a share of a whole second. A
+// lab that still starts programs stalls a transfer for long enough to be seen.
+func AwaitQuiet(ctx context.Context, share float64) error {
+	before, err := readProcessorTimes()
+	if err != nil {
+		return err
+	}
+	return wait.Until(ctx, "the machine to be quiet", time.Second, func(context.Context) error {
+		now, err := readProcessorTimes()
+		if err != nil {
+			return err
+		}
+		idle := now.idleSince(before)
+		if before = now; idle < share {
+			return fmt.Errorf("it is %.0f %% idle", 100*idle)
+		}
+		return nil
+	})
+}
 
 // processorTimes are the sums over all processors since boot, in clock ticks.
 type processorTimes struct{ idle, total uint64 }

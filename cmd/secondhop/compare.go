@@ -39,7 +39,7 @@ func newCompareCommand() *cobra.Command {
 			if options.Placements, err = placementsNamed(placements, spec.Workers); err != nil {
 				return err
 			}
-			return runCompare(cmd.Context(), options, runner.Options{Spec: spec, Artifacts: artifacts, Keep: keep, Progress: os.Stderr})
+			return runCompare(cmd.Context(), options, runner.Options{Spec: spec, Artifacts: artifacts, Keep: keep, SharesOnly: true, Progress: os.Stderr})
 		},
 	}
 	spec.Workers = 7

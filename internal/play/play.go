@@ -37,6 +37,12 @@ func (p Player) Play(ctx context.Context, scenario *fixtures.Scenario, before in
 		}
 		defer func() { err = errors.Join(err, p.Lab.Whole(context.WithoutCancel(ctx))) }()
 	}
+	if link := scenario.Shape.Link; link != p.Lab.Cluster.Spec.Link {
+		if err := p.Lab.ShapeLinks(ctx, link); err != nil {
+			return measure.Inconclusive, err
+		}
+		defer func() { err = errors.Join(err, p.Lab.ShapeLinks(context.WithoutCancel(ctx), p.Lab.Cluster.Spec.Link)) }()
+	}
 	var played []checks.Arm
 	verdict = measure.Pass
 	for _, arm := range scenario.Arms() {

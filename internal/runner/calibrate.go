@@ -15,10 +15,18 @@ import (
 	"secondhop/internal/report"
 )
 
+// quietLimit is how long the machine may take to settle after a lab was made.
+const quietLimit = 30 * time.Second
+
 // calibrate measures every link in both directions before anything else uses it.
 // A lab whose links are not what they should be proves nothing about bytes.
 func (l *Lab) calibrate(ctx context.Context) error {
 	started := time.Now()
+	quiet, cancel := context.WithTimeout(ctx, quietLimit)
+	defer cancel()
+	if err := links.AwaitQuiet(quiet, links.Quiet); err != nil && ctx.Err() != nil {
+		return err // else it is measured as it is, and the idle time says what that is worth
+	}
 	calibration, err := l.Cluster.Calibrate(ctx, links.DefaultPlan())
 	if err != nil {
 		return err

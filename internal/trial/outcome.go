@@ -52,14 +52,15 @@ func (o *Outcome) Whole() measure.Window { return measure.Window{To: o.End()} }
 func (o *Outcome) End() time.Duration { return o.Requests.End() }
 
 // Window is when a phase of the run was: before the first event, during them, or
-// after the last one was done. Without events all of it is before.
+// after the last one was done and, if that was so, undone. Without events all of it
+// is before.
 func (o *Outcome) Window(phase timeline.Phase) measure.Window {
 	if len(o.Events) == 0 {
 		return o.Whole()
 	}
 	first, last := o.Events[0].Applied, o.Events[0].Done
 	for _, event := range o.Events {
-		last = max(last, event.Done)
+		last = max(last, event.Done, event.Undone)
 	}
 	switch phase {
 	case timeline.Before:
