@@ -16,10 +16,10 @@ func WriteTable(w io.Writer, cells []Cell) error {
 		if c.Placement != placement {
 			placement = c.Placement
 			fmt.Fprintf(w, "%splacement %s: pods %s\n", map[bool]string{true: "\n"}[c.Strategy != cells[0].Strategy], placement, list(c.Pods))
-			fmt.Fprintf(w, "%-24s %15s %15s %15s %11s %11s %4s\n", "strategy",
-				"local (want)", "zone (want)", "drops (want)", "pod min", "pod max", "")
+			fmt.Fprintf(w, "%-23s %15s %15s %15s %11s %11s\n", "strategy",
+				"local (want)", "zone (want)", "drops (want)", "pod min", "pod max")
 		}
-		_, err := fmt.Fprintf(w, "%-24s %15s %15s %15s %11s %11s %4s\n", c.Strategy,
+		_, err := fmt.Fprintf(w, "%-23s %15s %15s %15s %11s %11s %4s\n", c.Strategy,
 			pair(c.Local), pair(c.Zone), pair(c.Drop),
 			fmt.Sprintf("%.2f (%.2f)", c.Least, c.ExpectedLeast), fmt.Sprintf("%.2f (%.2f)", c.Most, c.ExpectedMost), marker(c.Verdict()))
 		if err != nil {

@@ -25,13 +25,13 @@ func TestTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `placement A: pods 4,4,2,1,1,0
-strategy                    local (want)     zone (want)    drops (want)     pod min     pod max     
-endpoints                 16.7% ( 16.7%)  33.3% ( 33.3%)   0.0% (  0.0%) 0.98 (1.00) 1.01 (1.00)   ok
-external-local-weighted  100.0% (100.0%) 100.0% (100.0%)  17.0% ( 16.7%) 0.50 (0.50) 4.00 (4.00) FAIL
+strategy                   local (want)     zone (want)    drops (want)     pod min     pod max
+endpoints                16.7% ( 16.7%)  33.3% ( 33.3%)   0.0% (  0.0%) 0.98 (1.00) 1.01 (1.00)   ok
+external-local-weighted 100.0% (100.0%) 100.0% (100.0%)  17.0% ( 16.7%) 0.50 (0.50) 4.00 (4.00) FAIL
 
 placement B: pods 2,2
-strategy                    local (want)     zone (want)    drops (want)     pod min     pod max     
-slots                      0.0% (  0.0%)   0.0% (  0.0%)   0.0% (  0.0%) 0.00 (0.00) 0.00 (0.00)    ?
+strategy                   local (want)     zone (want)    drops (want)     pod min     pod max
+slots                     0.0% (  0.0%)   0.0% (  0.0%)   0.0% (  0.0%) 0.00 (0.00) 0.00 (0.00)    ?
 `
 	if diff := cmp.Diff(want, got.String()); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)
