@@ -63,9 +63,3 @@ func (in Input) rest(from time.Duration) measure.Window {
 	}
 	return measure.Window{From: max(from, in.Window.From), To: to}
 }
-
-// happenedAt is the instant of the run of something that was observed.
-func (in Input) happenedAt(wall time.Time) time.Duration { return in.Outcome.Clock().FromWall(wall) }
-
-// contains reports whether something that was observed lies in the window.
-func (in Input) contains(wall time.Time) bool { return in.Window.Contains(in.happenedAt(wall)) }

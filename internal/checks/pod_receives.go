@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"secondhop/internal/measure"
-	"secondhop/loadgen"
 )
 
 // PodReceives are the parameters of pod_receives.
@@ -79,14 +78,4 @@ func (p PodReceives) worst(id, subject string, tally *measure.Tally, pods []podL
 		a.Verdict, a.Detail = measure.Inconclusive, "no request was answered"
 	}
 	return a
-}
-
-// eachIn calls each with every request of a window.
-func (in Input) eachIn(w measure.Window, each func(loadgen.Record)) error {
-	return in.Outcome.Requests.Each(func(r loadgen.Record) error {
-		if w.Contains(r.Scheduled) {
-			each(r)
-		}
-		return nil
-	})
 }
