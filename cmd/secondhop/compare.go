@@ -46,7 +46,7 @@ func newCompareCommand() *cobra.Command {
 	addSpecFlags(cmd.Flags(), &spec)
 	cmd.Flags().StringSliceVar(&strategies, "strategies", nil, "which; none means all")
 	cmd.Flags().StringSliceVar(&placements, "placements", nil, "which of A, B, C, D, small; none means A to D")
-	cmd.Flags().Uint64Var(&requests, "requests", requests, "of each strategy on each placement")
+	cmd.Flags().Uint64Var(&requests, "requests", requests, "of each strategy on each placement, at least: a cell that would not tell gets more")
 	cmd.Flags().StringVar(&artifacts, "artifacts", artifacts, "directory of the results")
 	cmd.Flags().BoolVar(&keep, "keep", false, "leave the lab up")
 	return cmd

@@ -45,7 +45,9 @@ func Placements() []Placement {
 type Options struct {
 	Strategies []deploy.Strategy
 	Placements []Placement
-	Requests   uint64 // of each strategy on each placement
+	// Requests are the least of each strategy on each placement: a cell whose tests
+	// would have too little power with them gets more.
+	Requests uint64
 }
 
 // The rates leave two cores that carry the whole lab some air. A connection for
@@ -58,6 +60,9 @@ const (
 // impatience is how long a request may wait that no pod is there for: long enough
 // for one retry of the ingress.
 const impatience = 3 * time.Second
+
+// negligible is what is left of sums of fractions that are 0.
+const negligible = 1e-9
 
 // Run compares, and hands every cell on as soon as it is known.
 func Run(ctx context.Context, lab *runner.Lab, options Options, take func(Cell) error) (err error) {
@@ -98,7 +103,11 @@ func one(ctx context.Context, lab *runner.Lab, app *deploy.App, strategy deploy.
 	if err != nil {
 		return Cell{}, err
 	}
-	load := trial.Load{Rate: keptRate, Requests: requests, Timeout: impatience}
+	planned, err := locality.Expect(strategy.Model, locality.Placement{Pods: placement.Pods, Zones: placement.Zones}, locality.Options{})
+	if err != nil {
+		return Cell{}, err
+	}
+	load := trial.Load{Rate: keptRate, Requests: max(requests, enough(lab.Family, planned)), Timeout: impatience}
 	if strategy.PerRequest {
 		load.Rate = perRequestRate
 	}
@@ -113,8 +122,8 @@ func one(ctx context.Context, lab *runner.Lab, app *deploy.App, strategy deploy.
 	if err != nil {
 		return Cell{}, err
 	}
-	if expected.Drop < 1e-9 {
-		expected.Drop = 0 // what is left of sums of fractions
+	if expected.Drop < negligible {
+		expected.Drop = 0
 	}
 	return cellOf(strategy, placement, outcome.Outcome, expected, lab.Family), nil
 }
