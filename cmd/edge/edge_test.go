@@ -87,7 +87,7 @@ func TestProgram(t *testing.T) {
 	dir := t.TempDir()
 	host := fmt.Sprintf("127.%d.%d.77", 64+os.Getpid()>>8&63, os.Getpid()&255)
 	running := command("--kubeconfig", kubeconfig(t, server.Admin()), "--haproxy", haproxy, "--run-dir", dir, "--node", "w1",
-		"--http", host+":18080", "--plain", host+":18081", "--drain", "500ms", "--close-spread", "100ms")
+		"--http", host+":18080", "--plain", host+":18081", "--drain", "500ms")
 	var said bytes.Buffer
 	running.Stderr = &said
 	if err := running.Start(); err != nil {

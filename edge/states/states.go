@@ -37,7 +37,7 @@ func Follow(ctx context.Context, period time.Duration, read func(context.Context
 	defer ticker.Stop()
 	lines := json.NewEncoder(out)
 	known := map[[2]string]Server{}
-	for {
+	for ctx.Err() == nil {
 		if stats, err := read(ctx); err == nil {
 			sample := Sample{At: time.Now(), Changed: changes(known, stats)}
 			if err := lines.Encode(sample); err != nil {
@@ -46,10 +46,10 @@ func Follow(ctx context.Context, period time.Duration, read func(context.Context
 		}
 		select {
 		case <-ctx.Done():
-			return nil
 		case <-ticker.C:
 		}
 	}
+	return nil
 }
 
 // changes finds the servers that are new or differ from known, and notes them.
