@@ -28,8 +28,12 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func shortly(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+// shortly is for what is not going to happen, patiently for what is.
+func shortly(t *testing.T) context.Context   { return within(t, 2*time.Second) }
+func patiently(t *testing.T) context.Context { return within(t, 2*time.Minute) }
+
+func within(t *testing.T, limit time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -139,13 +143,35 @@ func wantNotProvoked(t *testing.T, err error, why string) {
 	}
 }
 
+// TestEventsOnAnAPIServer tries all events side by side, each on objects of its own.
 func TestEventsOnAnAPIServer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	t.Run("restart", func(t *testing.T) { testRestart(world{t, w.client}) })
-	t.Run("restart of nothing", func(t *testing.T) { testRestartOfNothing(world{t, w.client}) })
-	t.Run("one by one", func(t *testing.T) { testOneByOne(world{t, w.client}) })
-	t.Run("delete", func(t *testing.T) { testDelete(world{t, w.client}) })
+	for name, test := range map[string]func(world){
+		"restart":            testRestart,
+		"restart of nothing": testRestartOfNothing,
+		"one by one":         testOneByOne,
+		"rollout pace":       testRolloutPace,
+		"rollout in turn":    testRolloutInTurn,
+		"scale":              testScale,
+		"pod_delete":         testDelete,
+		"pod_fail":           testPodFail,
+		"label_write":        testLabelWrite,
+		"other writer":       testOtherWriter,
+		"service_patch":      testServicePatch,
+		"service_recreate":   testServiceRecreate,
+		"ingress_recreate":   testIngressRecreate,
+		"ingress_patch":      testIngressPatch,
+		"job_run":            testJobRun,
+		"settings":           testSettings,
+		"readiness":          testReadiness,
+		"operator words":     testOperatorWords,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(world{t, w.client})
+		})
+	}
 }
 
 func testRestart(w world) {
@@ -157,11 +183,11 @@ func testRestart(w world) {
 		w.Errorf("a restart that nobody carries out: %v", err)
 	}
 	w.settle("web")
-	_, err := event.Confirm(shortly(w.T))
+	_, err := event.Confirm(patiently(w.T))
 	wantNotProvoked(w.T, err, "still there: web-1")
 	w.gone("web-1")
 	w.pod("web-2", "web", "w1")
-	outcome, err := event.Confirm(shortly(w.T))
+	outcome, err := event.Confirm(patiently(w.T))
 	must(w.T, err)
 	if outcome.Applied.IsZero() || outcome.Done.Before(outcome.Applied) || outcome.Detail != "1 pods replaced" {
 		w.Errorf("outcome %+v", outcome)
@@ -173,7 +199,7 @@ func testRestartOfNothing(w world) {
 	w.deployment("empty")
 	event := RestartAll(w.client, namespace, deployment("empty"))
 	must(w.T, event.Apply(w.Context()))
-	_, err := event.Confirm(shortly(w.T))
+	_, err := event.Confirm(patiently(w.T))
 	wantNotProvoked(w.T, err, "there was no pod to restart")
 	if err := RestartAll(w.client, namespace, deployment("missing")).Apply(w.Context()); err == nil || !strings.Contains(err.Error(), "missing") {
 		w.Errorf("restart of a Deployment that is not there: %v", err)
@@ -215,7 +241,7 @@ func testDelete(w world) {
 
 	force := w.event(podDeleteKind(), env, &PodDelete{Stuck: true, Force: true, Until: UntilGone})
 	must(w.T, force.Apply(w.Context()))
-	outcome, err := force.Confirm(shortly(w.T))
+	outcome, err := force.Confirm(patiently(w.T))
 	must(w.T, err)
 	if outcome.Detail != "1 pods gone" {
 		w.Errorf("outcome %+v", outcome)

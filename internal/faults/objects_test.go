@@ -2,9 +2,9 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"strings"
-	"testing"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -17,30 +17,10 @@ import (
 
 	"secondhop/fixtures/manifests"
 	"secondhop/internal/kube"
+	"secondhop/internal/wait"
 )
 
 func ptr[T any](value T) *T { return &value }
-
-func TestWordsOnAnAPIServer(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	for name, test := range map[string]func(world){
-		"scale":            testScale,
-		"label_write":      testLabelWrite,
-		"other writer":     testOtherWriter,
-		"service_patch":    testServicePatch,
-		"service_recreate": testServiceRecreate,
-		"ingress_recreate": testIngressRecreate,
-		"ingress_patch":    testIngressPatch,
-		"job_run":          testJobRun,
-		"pod_fail":         testPodFail,
-		"rollout pace":     testRolloutPace,
-		"rollout in turn":  testRolloutInTurn,
-		"operator words":   testOperatorWords,
-	} {
-		t.Run(name, func(t *testing.T) { test(world{t, w.client}) })
-	}
-}
 
 func (w world) replicas(name string) int {
 	w.Helper()
@@ -78,7 +58,7 @@ func testScale(w world) {
 	must(w.T, event.Apply(w.Context()))
 	w.gone("sized-1")
 	w.report("sized", 0)
-	outcome, err := event.Confirm(shortly(w.T))
+	outcome, err := event.Confirm(patiently(w.T))
 	must(w.T, err)
 	if outcome.Detail != "from 1 to 0 pods" {
 		w.Errorf("outcome %+v", outcome)
@@ -119,7 +99,7 @@ func testOtherWriter(w world) {
 	w.live("busy-1", "busy", "w1")
 	event := w.event(labelWriteKind(), w.env("busy", nil), &LabelWrite{Every: 10 * time.Millisecond})
 	must(w.T, event.Apply(w.Context()))
-	_, err := event.Confirm(shortly(w.T))
+	_, err := event.Confirm(patiently(w.T))
 	must(w.T, err)
 	api := w.client.Typed.CoreV1().Pods(namespace)
 	pod, err := api.Get(w.Context(), "busy-1", metav1.GetOptions{})
@@ -185,7 +165,7 @@ func testServiceRecreate(w world) {
 	before := w.service("renewed")
 	event := w.event(serviceRecreateKind(), w.env("renewed", nil), nil)
 	must(w.T, event.Apply(w.Context()))
-	outcome, err := event.Confirm(shortly(w.T))
+	outcome, err := event.Confirm(patiently(w.T))
 	must(w.T, err)
 	now := w.getService("renewed")
 	if now.UID == before.UID || now.Spec.ClusterIP == before.Spec.ClusterIP || !strings.Contains(outcome.Detail, now.Spec.ClusterIP) {
@@ -256,7 +236,7 @@ func testIngressPatch(w world) {
 	_, err := event.Confirm(shortly(w.T))
 	wantNotProvoked(w.T, err, "the edge on w1 is as before")
 	serves["w1"] = "new"
-	_, err = event.Confirm(shortly(w.T))
+	_, err = event.Confirm(patiently(w.T))
 	must(w.T, err)
 	must(w.T, event.Undo(w.Context()))
 	if got := annotations(); !maps.Equal(got, map[string]string{policyAnnotation: "slots"}) {
@@ -282,7 +262,7 @@ func testJobRun(w world) {
 	job.Status = batchv1.JobStatus{Succeeded: 2, StartTime: ptr(metav1.Now())}
 	_, err = api.UpdateStatus(w.Context(), job, metav1.UpdateOptions{})
 	must(w.T, err)
-	_, err = event.Confirm(shortly(w.T))
+	_, err = event.Confirm(patiently(w.T))
 	must(w.T, err)
 	must(w.T, event.Undo(w.Context()))
 	if _, err := api.Get(w.Context(), "nightly", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
@@ -306,7 +286,7 @@ func testPodFail(w world) {
 	_, err := event.Confirm(shortly(w.T))
 	wantNotProvoked(w.T, err, "the pods have not failed")
 	w.status("doomed-1", corev1.PodStatus{Phase: corev1.PodFailed, Reason: "DeadlineExceeded"})
-	_, err = event.Confirm(shortly(w.T))
+	_, err = event.Confirm(patiently(w.T))
 	must(w.T, err)
 	must(w.T, event.Undo(w.Context()))
 	left, err := api.Get(w.Context(), "doomed-1", metav1.GetOptions{})
@@ -358,8 +338,21 @@ func testRolloutInTurn(w world) {
 	w.settle("turn-1")
 	w.gone("turn-1-old")
 	w.pod("turn-1-new", "turn-1", "w1")
-	if _, err := event.Confirm(shortly(w.T)); err == nil || !strings.Contains(err.Error(), "turn-2") || stamp("turn-2") == "" {
-		w.Errorf("error %v; the second began with %q", err, stamp("turn-2"))
+	ctx, cancel := context.WithCancel(patiently(w.T))
+	done := make(chan error, 1)
+	go func() {
+		_, err := event.Confirm(ctx)
+		done <- err
+	}()
+	must(w.T, wait.Until(patiently(w.T), "the second to begin", podPeriod, func(context.Context) error {
+		if stamp("turn-2") == "" {
+			return errors.New("it has not")
+		}
+		return nil
+	}))
+	cancel()
+	if err := <-done; err == nil || !strings.Contains(err.Error(), "turn-2") {
+		w.Errorf("error %v, although nobody replaced the second", err)
 	}
 }
 
@@ -454,7 +447,7 @@ func testFreezeAndCrash(w world) {
 	_, err = end.Confirm(shortly(w.T)) // it runs, but the lease is not its own yet
 	wantNotProvoked(w.T, err, "the lease is still that of the one killed")
 	w.hold("usher-7_second")
-	outcome, err := end.Confirm(shortly(w.T))
+	outcome, err := end.Confirm(patiently(w.T))
 	must(w.T, err)
 	if outcome.Detail != "process 72 leads after 71" {
 		w.Errorf("outcome %+v", outcome)

@@ -84,7 +84,7 @@ func TestPodKill(t *testing.T) {
 	node.deaf = false
 	must(t, event.Apply(t.Context()))
 	node.start(task{"a2", 4, "RUNNING"}) // the kubelet's answer
-	outcome, err := event.Confirm(shortly(t))
+	outcome, err := event.Confirm(patiently(t))
 	must(t, err)
 	if outcome.Detail != "1 containers killed" || !slices.Contains(node.tasks, task{"c", 3, "RUNNING"}) {
 		t.Errorf("outcome %+v, left %v", outcome, node.tasks)

@@ -51,9 +51,8 @@ func program(ctx context.Context, config demoapp.Config, ports demoapp.Ports, ar
 	return "", fmt.Errorf("unexpected program %q", argv)
 }
 
-func TestSettingsOfRunningPods(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+func testSettings(w world) {
+	t := w.T
 	config, ports := application(t)
 	w.live("set-1", "set", "w1")
 	w.live("set-2", "set", "w2")
@@ -88,7 +87,7 @@ func TestSettingsOfRunningPods(t *testing.T) {
 		}
 		must(t, event.Undo(t.Context()))
 		must(t, event.Apply(t.Context()))
-		outcome, err := event.Confirm(shortly(t))
+		outcome, err := event.Confirm(patiently(t))
 		must(t, err)
 		lines := strings.Fields(show())
 		for _, want := range tc.want {
@@ -106,9 +105,9 @@ func TestSettingsOfRunningPods(t *testing.T) {
 	}
 }
 
-func TestReadinessIsLookedAtFromOutside(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+// testReadiness: readiness is looked at from outside.
+func testReadiness(w world) {
+	t := w.T
 	config, ports := application(t)
 	w.live("probed-1", "probed", "w1")
 	event := w.event(podReadinessKind(), w.env("probed", nil), &PodReadiness{Ready: true}).(*settings)
@@ -119,7 +118,7 @@ func TestReadinessIsLookedAtFromOutside(t *testing.T) {
 	_, err := event.Confirm(shortly(t)) // no kubelet has probed it
 	wantNotProvoked(t, err, "Ready is false still")
 	w.gone("probed-1")
-	_, err = event.Confirm(shortly(t))
+	_, err = event.Confirm(patiently(t))
 	wantNotProvoked(t, err, "every pod has gone meanwhile")
 }
 

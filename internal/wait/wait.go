@@ -24,10 +24,15 @@ func For[T any](ctx context.Context, subject string, period time.Duration, try f
 	start := time.Now()
 	ticker := time.NewTicker(period)
 	defer ticker.Stop()
+	var miss error
 	for {
-		value, miss := try(ctx)
-		if miss == nil {
+		value, err := try(ctx)
+		if err == nil {
 			return value, nil
+		}
+		// A try that the end of ctx cut short says less than the one before.
+		if miss == nil || !ended(ctx) {
+			miss = err
 		}
 		select {
 		case <-ctx.Done():
@@ -36,4 +41,10 @@ func For[T any](ctx context.Context, subject string, period time.Duration, try f
 		case <-ticker.C:
 		}
 	}
+}
+
+// ended says that ctx is over, or will be as soon as its timer is looked at.
+func ended(ctx context.Context) bool {
+	deadline, limited := ctx.Deadline()
+	return ctx.Err() != nil || limited && !time.Now().Before(deadline)
 }

@@ -3,6 +3,7 @@ package wait
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -28,5 +29,22 @@ func TestUntilNamesSubjectAndLastMiss(t *testing.T) {
 	}
 	if tries < 2 {
 		t.Errorf("tried %d times, want several", tries)
+	}
+}
+
+func TestTheMissIsNotTheEndItself(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+	defer cancel()
+	tries := 0
+	err := Until(ctx, "the pot to boil", time.Millisecond, func(ctx context.Context) error {
+		if tries++; tries == 1 {
+			return errors.New("it is cold")
+		}
+		<-ctx.Done()
+		return fmt.Errorf("look at it: %w", ctx.Err())
+	})
+	if err == nil || !strings.Contains(err.Error(), "it is cold") || strings.Contains(err.Error(), "look at it") {
+		t.Errorf("error = %v", err)
 	}
 }
