@@ -67,17 +67,19 @@ func replay(ctx context.Context, scenario *fixtures.Scenario, times int, open ru
 func newIncidentsCommand() *cobra.Command {
 	artifacts, keep, run := "artifacts", false, false
 	cmd := &cobra.Command{
-		Use:   "incidents",
-		Short: "List the incidents of the library; with --run, play them all and list their verdicts",
-		Args:  noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			scenarios, err := incidents()
+		Use:     "incidents [NAME]...",
+		Short:   "List the incidents of the library; with --run, play them and list their verdicts",
+		Example: "  secondhop incidents\n  secondhop incidents --run exit-at-sigterm stale-cache",
+		RunE: func(cmd *cobra.Command, names []string) error {
+			scenarios, err := incidents(names)
 			if err != nil {
 				return err
 			}
 			verdicts := map[string]measure.Verdict{}
 			if run {
-				err = playAll(cmd.Context(), scenarios, verdicts, runner.Options{Spec: clusters.DefaultSpec(), Artifacts: artifacts, Keep: keep, Progress: os.Stderr})
+				err = playAll(cmd.Context(), scenarios, verdicts, runner.Options{
+					Spec: clusters.DefaultSpec(), Artifacts: artifacts, Keep: keep, SharesOnly: true, Progress: os.Stderr,
+				})
 			}
 			table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
 			for _, s := range scenarios {
@@ -99,9 +101,9 @@ func newIncidentsCommand() *cobra.Command {
 	return cmd
 }
 
-// incidents are those of the library.
-func incidents() ([]*fixtures.Scenario, error) {
-	files, err := fixtures.Library()
+// incidents are those of the library, or the ones of the given names.
+func incidents(names []string) ([]*fixtures.Scenario, error) {
+	files, err := chosen(names)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +113,7 @@ func incidents() ([]*fixtures.Scenario, error) {
 		if err != nil {
 			return nil, err
 		}
-		if scenario.Kind == fixtures.KindIncident {
+		if scenario.Kind == fixtures.KindIncident || len(names) > 0 {
 			all = append(all, scenario)
 		}
 	}
