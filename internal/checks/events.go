@@ -47,8 +47,8 @@ func (in Input) moment(since string) (moment, error) {
 	return m, nil
 }
 
-// unless is the assertions, or that nothing could be seen as the event of the moment
-// did not happen.
+// notProvoked says that nothing could be seen, as the event of the moment did not
+// happen.
 func (m moment) notProvoked(id, subject string) []measure.Assertion {
 	a := measure.CannotTell(id, subject, fmt.Sprintf("the event %s did not happen", m.name))
 	a.Verdict = measure.NotProvoked

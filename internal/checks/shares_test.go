@@ -2,6 +2,7 @@ package checks
 
 import (
 	"testing"
+	"time"
 
 	"secondhop/internal/measure"
 	"secondhop/loadgen"
@@ -75,5 +76,56 @@ func TestPodBalance(t *testing.T) {
 		{"no model", sample{}, nil, func(in *Input) { in.Model = "" }, measure.Inconclusive},
 		{"nothing was sent", sample{}, nil, nothing, measure.Inconclusive},
 		{"nothing was sent, bounds", sample{}, tight, nothing, measure.Inconclusive},
+	})
+}
+
+func TestZoneShare(t *testing.T) {
+	t.Parallel()
+	noZones := func(in *Input) { in.Outcome.Placement.Zones = nil }
+	judgeAll(t, zoneShareKind(), []judgement{
+		{"as the draw says", sample{}, &ZoneShare{PerNode: true}, nil, measure.Pass},
+		{"out of the zone", sample{change: everythingElsewhere}, &ZoneShare{PerNode: true}, nil, measure.Fail},
+		{"another strategy", sample{}, nil, func(in *Input) { in.Model = "same-zone" }, measure.Fail},
+		{"in bounds", sample{}, &ZoneShare{AtLeast: ptr(.5)}, nil, measure.Pass},
+		{"out of bounds", sample{}, &ZoneShare{AtMost: ptr(.5)}, nil, measure.Fail},
+		{"no zones", sample{}, nil, noZones, measure.Inconclusive},
+		{"nothing was sent", sample{}, nil, nothing, measure.Inconclusive},
+	})
+}
+
+func TestShareVsExpected(t *testing.T) {
+	t.Parallel()
+	slots := &ShareVsExpected{Share: shareSlot, AtLeast: .95, AtMost: 1.05, PerNode: true}
+	judgeAll(t, shareVsExpectedKind(), []judgement{
+		{"as expected", sample{}, slots, nil, measure.Pass},
+		{"far from it", sample{change: everythingElsewhere}, slots, nil, measure.Fail},
+		{"too few to decide", sample{requests: 300}, slots, nil, measure.Inconclusive},
+		{"none is expected", sample{}, slots, func(in *Input) { in.Model = "endpoints" }, measure.Inconclusive},
+		{"no model", sample{}, slots, func(in *Input) { in.Model = "" }, measure.Inconclusive},
+		{"nothing was sent", sample{}, slots, nothing, measure.Inconclusive},
+	})
+}
+
+func TestPodReceives(t *testing.T) {
+	t.Parallel()
+	// The first pod of w1 serves nothing from second 12 on.
+	gone := sample{events: 1, change: func(_ int, r *loadgen.Record) {
+		if r.Pod == podName(0, 0) && r.Scheduled >= 12*time.Second {
+			r.Pod = podName(0, 1)
+		}
+	}}
+	first := PodChoice{Which: podsAll, Names: []string{"pod-1-0"}}
+	after := func(delay time.Duration, atLeast, atMost *int64) *PodReceives {
+		return &PodReceives{Pods: first, Since: "event 1", Delay: delay, AtLeast: atLeast, AtMost: atMost}
+	}
+	judgeAll(t, podReceivesKind(), []judgement{
+		{"all get some", sample{}, &PodReceives{Pods: PodChoice{Which: podsPresent}, AtLeast: ptr(int64(5000))}, nil, measure.Pass},
+		{"none may get so many", sample{}, &PodReceives{Pods: PodChoice{Which: podsPresent}, AtMost: ptr(int64(5000))}, nil, measure.Fail},
+		{"none after a while", gone, after(2*time.Second, nil, ptr(int64(0))), nil, measure.Pass},
+		{"some before that", gone, after(time.Second, nil, ptr(int64(0))), nil, measure.Fail},
+		{"must get some and gets none", gone, after(2*time.Second, ptr(int64(1)), nil), nil, measure.Fail},
+		{"the event did not happen", gone, after(0, nil, ptr(int64(0))), func(in *Input) { in.Outcome.Events = nil }, measure.NotProvoked},
+		{"no such pod", sample{}, &PodReceives{Pods: PodChoice{Which: podsNew}, AtMost: ptr(int64(0))}, nil, measure.Inconclusive},
+		{"nothing was sent", sample{}, &PodReceives{Pods: first, AtMost: ptr(int64(0))}, nothing, measure.Inconclusive},
 	})
 }
