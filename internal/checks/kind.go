@@ -60,9 +60,11 @@ func Kinds() []Kind {
 		expectErrorsKind(),
 		latencyPercentileKind(),
 		localShareKind(),
+		noTrafficToKind(),
 		podBalanceKind(),
 		podReceivesKind(),
 		shareVsExpectedKind(),
+		slotUniqueKind(),
 		zoneShareKind(),
 	}
 }
