@@ -43,6 +43,10 @@ test: doctor lint ## Everything that needs no cluster: unit, property, HAProxy a
 	$(SECONDHOP) image binaries --kubernetes $(KUBERNETES)
 	SECONDHOP_ENVTEST="$$($(SECONDHOP) image binaries --kubernetes $(KUBERNETES) --quiet)" go test -race -timeout 15m ./...
 
+.PHONY: rules
+rules: ## Rules for Prometheus, with its own engine on recorded scrapes; a module of its own
+	go -C fixtures/monitoring/check test ./...
+
 .PHONY: image
 image: doctor ## The node image: found, pulled, or assembled from source
 	$(SECONDHOP) image build --kubernetes $(KUBERNETES)
